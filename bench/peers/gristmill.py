@@ -1,0 +1,123 @@
+"""This package as a peer of a harness that times many input pipelines side by side.
+
+Each function ``wN__variant(c)`` is one row of workload N and returns an iterator over what the
+workload asks for; ``c`` names the files and sizes.
+"""
+
+import time
+
+import gristmill as tf
+
+AUTO = tf.data.AUTOTUNE
+
+_SMALL = {
+    **{f"i{k}": tf.io.FixedLenFeature([], tf.int64) for k in range(4)},
+    "f": tf.io.FixedLenFeature([32], tf.float32),
+    "s": tf.io.FixedLenFeature([], tf.string),
+}
+_IMAGE = {
+    "image": tf.io.FixedLenFeature([], tf.string),
+    "class": tf.io.FixedLenFeature([], tf.int64),
+}
+
+
+def _unordered(ds):
+    options = tf.data.Options()
+    options.deterministic = False
+    return ds.with_options(options)
+
+
+# Raw records --------------------------------------------------------------------------------------
+
+
+def w1__engine(c):
+    ds = tf.data.TFRecordDataset(c.files("opaque"), num_parallel_reads=AUTO)
+    zero = tf.constant(0, tf.int64)
+    count, size = ds.reduce(
+        (zero, zero),
+        lambda state, record: (
+            state[0] + 1,
+            state[1] + tf.cast(tf.strings.length(record), tf.int64),
+        ),
+    )
+    yield int(count), int(size)
+
+
+def w1__python(c):
+    return tf.data.TFRecordDataset(c.files("opaque")).as_numpy_iterator()
+
+
+def w1__python_autotune(c):
+    return tf.data.TFRecordDataset(c.files("opaque"), num_parallel_reads=AUTO).as_numpy_iterator()
+
+
+def w1__python_autotune_batched(c):
+    ds = tf.data.TFRecordDataset(c.files("opaque"), num_parallel_reads=AUTO)
+    return _unordered(ds).batch(64).prefetch(AUTO).as_numpy_iterator()
+
+
+# Small Examples -----------------------------------------------------------------------------------
+
+
+def w2__batch_then_parse(c):
+    ds = _unordered(tf.data.TFRecordDataset(c.small_files(), num_parallel_reads=AUTO))
+    ds = ds.batch(c.small_batch).map(lambda r: tf.io.parse_example(r, _SMALL), AUTO)
+    return ds.prefetch(AUTO).as_numpy_iterator()
+
+
+def w2__parse_single(c):
+    ds = _unordered(tf.data.TFRecordDataset(c.small_files(), num_parallel_reads=AUTO))
+    ds = ds.map(lambda r: tf.io.parse_single_example(r, _SMALL), AUTO).batch(c.small_batch)
+    return ds.prefetch(AUTO).as_numpy_iterator()
+
+
+def w2__plain(c):
+    """As a user types it who has read no guide: no AUTOTUNE, no prefetch, order kept."""
+    ds = tf.data.TFRecordDataset(c.small_files())
+    ds = ds.map(lambda r: tf.io.parse_single_example(r, _SMALL)).batch(c.small_batch)
+    return ds.as_numpy_iterator()
+
+
+# Images -------------------------------------------------------------------------------------------
+
+
+def _images(c, ordered=False):
+    def parse(record):
+        example = tf.io.parse_single_example(record, _IMAGE)
+        image = tf.io.decode_jpeg(example["image"], channels=3)
+        return tf.image.resize(image, [c.size, c.size]), example["class"]
+
+    ds = tf.data.TFRecordDataset(c.files(c.img), num_parallel_reads=None if ordered else AUTO)
+    ds = (ds if ordered else _unordered(ds)).repeat(c.epochs)
+    return ds.map(parse, AUTO).batch(c.batch).prefetch(AUTO).as_numpy_iterator()
+
+
+def w3__autotune(c):
+    return _images(c)
+
+
+def w3__ordered(c):
+    return _images(c, ordered=True)
+
+
+# Elements without work ----------------------------------------------------------------------------
+
+
+def w6__range_shuffle_batch(c):
+    ds = tf.data.Dataset.range(c.range_n).shuffle(c.shuffle, seed=c.seed).batch(1024)
+    return ds.prefetch(AUTO).as_numpy_iterator()
+
+
+def w6__range_batch(c):
+    return tf.data.Dataset.range(c.range_n).batch(1024).prefetch(AUTO).as_numpy_iterator()
+
+
+# Start --------------------------------------------------------------------------------------------
+
+
+def w7__first_batch(c):
+    """Time from the call to the first batch of images, in seconds."""
+    batches = _images(c)
+    start = time.perf_counter()
+    next(iter(batches))
+    return {"items": 1, "bytes": 1, "first_s": time.perf_counter() - start}

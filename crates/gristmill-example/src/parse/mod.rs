@@ -1,0 +1,178 @@
+//! Parsing serialized Examples by a spec, as `tf.io.parse_single_example` and `parse_example` do.
+//!
+//! Each record is read twice, both times forward: once over the heads of its features to find the
+//! wanted lists, once over these lists. Differences from protobuf's rules are TensorFlow's: of
+//! equal keys the last that holds a list counts, of the lists in one Feature the first, and keys
+//! need not be UTF-8. Unlike TensorFlow's parser, unknown fields are passed over everywhere.
+
+mod block;
+mod compose;
+mod dense;
+mod fault;
+mod flat;
+mod locate;
+mod outputs;
+mod ragged;
+mod sequence;
+mod steps;
+
+pub use block::ColumnDest;
+pub(crate) use locate::each_feature;
+pub use sequence::{SequenceBatch, SequenceParser};
+
+use crate::feature_spec::{FeatureSpec, output_order};
+use compose::Form;
+use fault::{Place, explain, unparsable};
+use gristmill_types::{Buffer, Bytes, DType, Error, Kind, Result, Spec, Tensor, Value};
+use locate::{Found, Keys, Scratch, locate};
+use outputs::{Make, Output};
+
+/// Parses serialized Examples by a spec. Results come in the order of [`Parser::names`].
+#[derive(Clone, Debug)]
+pub struct Parser {
+    keys: Keys,
+    outputs: Vec<Output>,
+}
+
+impl Parser {
+    /// A parser for these features.
+    ///
+    /// # Errors
+    /// `Value` for no features, a name given twice, unknown dimensions, or a
+    /// `FixedLenSequenceFeature` whose key may not be absent; `InvalidArgument` for a dtype that
+    /// Examples do not store and for a default that does not fit its shape.
+    pub fn new(specs: &[FeatureSpec]) -> Result<Self> {
+        if specs.is_empty() {
+            return Err(Error::new(Kind::Value, "features cannot be empty"));
+        }
+        Self::of_any(specs)
+    }
+
+    /// As [`Parser::new`], with no features allowed: the context of a sequence may be unused.
+    fn of_any(specs: &[FeatureSpec]) -> Result<Self> {
+        let mut keys = Keys::default();
+        let outputs = output_order(specs)?
+            .into_iter()
+            .map(|f| Output::new(f, &mut keys))
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Self { keys, outputs })
+    }
+
+    /// Names of the results, in their order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.outputs.iter().map(|o| o.name.as_str())
+    }
+
+    /// Specs of the results of one record.
+    pub fn specs(&self) -> Vec<Spec> {
+        self.outputs.iter().map(Output::spec).collect()
+    }
+
+    /// Specs of the results of a batch of `n` records.
+    pub fn batch_specs(&self, n: Option<usize>) -> Vec<Spec> {
+        self.outputs.iter().map(|o| o.batch_spec(n)).collect()
+    }
+
+    /// Parses one record as `parse_single_example` does. Strings share the record's memory.
+    ///
+    /// # Errors
+    /// `InvalidArgument` in TensorFlow's words, with the feature and what was found in it.
+    pub fn parse_single(&self, record: &Bytes) -> Result<Vec<Value>> {
+        let mut scratch = Scratch::new(&self.keys);
+        locate(&self.keys, record, &mut scratch)
+            .map_err(|m| unparsable(m, record, Place::Single))?;
+        self.values(record, &scratch.found)
+    }
+
+    /// The results of a record in which everything was found.
+    fn values(&self, record: &Bytes, found: &[Found]) -> Result<Vec<Value>> {
+        self.outputs
+            .iter()
+            .map(|o| o.single(&self.keys, record, found))
+            .collect()
+    }
+
+    /// Parses a batch as `parse_example` does: dense features `[n, ...]`, sparse and ragged ones
+    /// with one more dimension, sequences padded to the longest. `names` are the records' names for
+    /// error messages, as many as there are records.
+    ///
+    /// # Errors
+    /// `InvalidArgument` in TensorFlow's words, naming record and feature.
+    pub fn parse_batch(&self, records: &[Bytes], names: Option<&[Bytes]>) -> Result<Vec<Value>> {
+        if let Some(names) = names
+            && names.len() != records.len()
+        {
+            return Err(Error::invalid(format!(
+                "{} example names given for {} examples",
+                names.len(),
+                records.len()
+            )));
+        }
+        let place = |index| Place::Batch {
+            index,
+            name: names.map(|n| n[index].as_slice()),
+        };
+        let mut scratch = Scratch::new(&self.keys);
+        let mut all = Vec::new();
+        for (i, record) in records.iter().enumerate() {
+            locate(&self.keys, record, &mut scratch)
+                .map_err(|m| unparsable(m, record, place(i)))?;
+            all.extend_from_slice(&scratch.found);
+        }
+        self.batch_values(records, &all, place)
+    }
+
+    /// The results of records in which everything was found: `all` has one entry per record and
+    /// slot.
+    fn batch_values<'a>(
+        &self,
+        records: &[Bytes],
+        all: &[Found],
+        place: impl Fn(usize) -> Place<'a>,
+    ) -> Result<Vec<Value>> {
+        let slots = self.keys.len();
+        let found = |record: usize, slot: usize| all[record * slots + slot];
+        self.outputs
+            .iter()
+            .map(|o| {
+                let made = match &o.make {
+                    Make::Fixed(fixed) => fixed_column(fixed, records, |i| found(i, fixed.slot))
+                        .map(|t| t.map(Value::from)),
+                    Make::Lists(lists) => lists.make(records, found, Form::Batch),
+                };
+                made.map_err(|(i, fault)| explain(&fault, &self.keys, &records[i], place(i)))?
+            })
+            .collect()
+    }
+}
+
+/// A dense column: a row per record.
+fn fixed_column(
+    fixed: &dense::Fixed,
+    records: &[Bytes],
+    found: impl Fn(usize) -> Found,
+) -> compose::At<Result<Tensor>> {
+    let shape = match fixed.shape.prepend(records.len()) {
+        Ok(shape) => shape,
+        Err(e) => return Ok(Err(e)),
+    };
+    if fixed.dtype == DType::String {
+        let mut items = Vec::with_capacity(records.len());
+        for (i, record) in records.iter().enumerate() {
+            fixed
+                .push_strings(record, found(i), &mut items)
+                .map_err(|f| (i, f))?;
+        }
+        return Ok(Tensor::strings(shape, items));
+    }
+    let row = fixed.row_bytes();
+    let mut buffer = Buffer::recycled(row * records.len());
+    for (i, record) in records.iter().enumerate() {
+        let out = &mut buffer.as_mut_slice()[i * row..(i + 1) * row];
+        fixed.write_row(record, found(i), out).map_err(|f| (i, f))?;
+    }
+    Ok(Tensor::from_buffer(fixed.dtype, shape, buffer))
+}
+
+#[cfg(test)]
+mod tests;

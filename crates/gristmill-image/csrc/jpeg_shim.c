@@ -1,0 +1,360 @@
+#include "jpeg_shim.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <jerror.h>
+
+/* A file of more scans than any encoder makes is there to burn time (each costs a pass over the image). */
+#define MAX_SCANS 1000
+#define ROWS_AT_ONCE 16
+
+typedef struct gm_error {
+  struct jpeg_error_mgr base;
+  jmp_buf jump;
+  char message[JMSG_LENGTH_MAX];
+} gm_error;
+
+typedef struct gm_source {
+  struct jpeg_source_mgr base;
+  const uint8_t *data;
+  size_t length;
+  int recover;
+} gm_source;
+
+struct gm_decoder {
+  struct jpeg_decompress_struct info;
+  gm_error error;
+  gm_source source;
+  struct jpeg_progress_mgr progress;
+  int created;
+  gm_decode_options options;
+  int channels;
+  uint32_t height, width, skipped;
+  JSAMPLE *row;
+};
+
+static void on_error(j_common_ptr info) {
+  gm_error *error = (gm_error *)info->err;
+  error->base.format_message(info, error->message);
+  longjmp(error->jump, 1);
+}
+
+static void on_message(j_common_ptr info) { (void)info; }
+
+static void on_progress(j_common_ptr info) {
+  if (info->is_decompressor && ((j_decompress_ptr)info)->input_scan_number > MAX_SCANS) {
+    ERREXIT(info, JERR_BAD_PROGRESSION);
+  }
+}
+
+static void init_error(gm_error *error) {
+  jpeg_std_error(&error->base);
+  error->base.error_exit = on_error;
+  error->base.output_message = on_message;
+  error->message[0] = 0;
+}
+
+/* ------------------------------------------------------------------ source */
+
+static void source_init(j_decompress_ptr info) {
+  gm_source *source = (gm_source *)info->src;
+  source->base.next_input_byte = source->data;
+  source->base.bytes_in_buffer = source->length;
+}
+
+/* The end of the data by the rules of TensorFlow's reader (tensorflow/core/lib/jpeg/jpeg_handle.cc): with bytes still
+ * unread the decoder is suspended, or, when recovering, reads them again; with none left an end marker is made up once
+ * when recovering, and anything else is an error. */
+static boolean source_fill(j_decompress_ptr info) {
+  static const JOCTET end[2] = { 0xFF, JPEG_EOI };
+  gm_source *source = (gm_source *)info->src;
+  if (source->base.bytes_in_buffer != 0) return source->recover ? TRUE : FALSE;
+  if (source->base.next_input_byte == source->data) {
+    ERREXIT(info, JERR_INPUT_EMPTY);
+  }
+  if (source->recover && source->base.next_input_byte != end) {
+    WARNMS(info, JWRN_JPEG_EOF);
+    source->base.next_input_byte = end;
+    source->base.bytes_in_buffer = 2;
+    return TRUE;
+  }
+  ERREXIT(info, JERR_FILE_READ);
+  return FALSE;
+}
+
+static void source_skip(j_decompress_ptr info, long count) {
+  gm_source *source = (gm_source *)info->src;
+  if (count < 0) return;
+  if ((size_t)count > source->base.bytes_in_buffer) {
+    source->base.bytes_in_buffer = 0;
+    source_fill(info);
+  } else {
+    source->base.bytes_in_buffer -= (size_t)count;
+    source->base.next_input_byte += count;
+  }
+}
+
+static void source_end(j_decompress_ptr info) { (void)info; }
+
+/* ----------------------------------------------------------------- decoder */
+
+gm_decoder *gm_decoder_new(const uint8_t *data, size_t length) {
+  gm_decoder *decoder = calloc(1, sizeof(gm_decoder));
+  if (decoder == NULL) return NULL;
+  init_error(&decoder->error);
+  decoder->source.data = data;
+  decoder->source.length = length;
+  decoder->source.base.init_source = source_init;
+  decoder->source.base.fill_input_buffer = source_fill;
+  decoder->source.base.skip_input_data = source_skip;
+  decoder->source.base.resync_to_restart = jpeg_resync_to_restart;
+  decoder->source.base.term_source = source_end;
+  decoder->progress.progress_monitor = on_progress;
+  return decoder;
+}
+
+void gm_decoder_free(gm_decoder *decoder) {
+  if (decoder == NULL) return;
+  if (decoder->created) jpeg_destroy_decompress(&decoder->info);
+  free(decoder->row);
+  free(decoder);
+}
+
+const char *gm_decoder_message(const gm_decoder *decoder) { return decoder->error.message; }
+
+/* Inside the caller's setjmp. */
+static void read_header(gm_decoder *decoder) {
+  decoder->info.err = &decoder->error.base;
+  jpeg_create_decompress(&decoder->info);
+  decoder->created = 1;
+  decoder->info.src = &decoder->source.base;
+  decoder->info.progress = &decoder->progress;
+  jpeg_read_header(&decoder->info, TRUE);
+}
+
+int gm_decoder_shape(gm_decoder *decoder, uint32_t shape[3]) {
+  if (setjmp(decoder->error.jump)) return GM_LIBRARY;
+  read_header(decoder);
+  jpeg_calc_output_dimensions(&decoder->info);
+  shape[0] = decoder->info.output_height;
+  shape[1] = decoder->info.output_width;
+  shape[2] = (uint32_t)decoder->info.output_components;
+  return GM_OK;
+}
+
+static int crop_fits(const gm_decode_options *o, JDIMENSION width, JDIMENSION height) {
+  return o->crop_width > 0 && o->crop_height > 0 && o->crop_x >= 0 && o->crop_y >= 0 &&
+         (int64_t)o->crop_y + o->crop_height <= (int64_t)height &&
+         (int64_t)o->crop_x + o->crop_width <= (int64_t)width;
+}
+
+int gm_decoder_start(gm_decoder *decoder, const gm_decode_options *options, uint32_t shape[3]) {
+  struct jpeg_decompress_struct *info = &decoder->info;
+  decoder->options = *options;
+  decoder->source.recover = options->recover;
+  if (setjmp(decoder->error.jump)) return GM_LIBRARY;
+  read_header(decoder);
+
+  int channels = options->channels;
+  if (channels == 0) channels = info->num_components < 3 ? info->num_components : 3;
+  if (channels == 1) {
+    info->out_color_space = JCS_GRAYSCALE;
+  } else if (channels == 3) {
+    int four = info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK;
+    info->out_color_space = four ? JCS_CMYK : JCS_RGB;
+  } else {
+    return GM_CHANNELS;
+  }
+  info->do_fancy_upsampling = options->fancy_upscaling ? TRUE : FALSE;
+  info->scale_num = 1;
+  info->scale_denom = (unsigned int)options->ratio;
+  info->dct_method = options->accurate_dct ? JDCT_ISLOW : JDCT_IFAST;
+
+  jpeg_calc_output_dimensions(info);
+  if (info->output_width == 0 || info->output_height == 0) return GM_SIZE;
+  int64_t pixels = (int64_t)info->output_height * (int64_t)info->output_width;
+  if (pixels >= options->limit || pixels * info->num_components >= options->limit) return GM_SIZE;
+
+  /* FALSE means that a file of several scans ends early: reading rows then fails by libjpeg's own check. */
+  (void)jpeg_start_decompress(info);
+
+  decoder->channels = channels;
+  decoder->height = info->output_height;
+  decoder->width = info->output_width;
+  decoder->skipped = 0;
+  if (options->crop) {
+    if (!crop_fits(options, info->output_width, info->output_height)) return GM_CROP;
+    JDIMENSION x = (JDIMENSION)options->crop_x, width = (JDIMENSION)options->crop_width;
+    decoder->height = (uint32_t)options->crop_height;
+    decoder->width = (uint32_t)options->crop_width;
+    /* Moves the left edge to a block border and widens the rows accordingly. */
+    jpeg_crop_scanline(info, &x, &width);
+    decoder->skipped = jpeg_skip_scanlines(info, (JDIMENSION)options->crop_y);
+    if (decoder->skipped != (uint32_t)options->crop_y) return GM_LIBRARY;
+  }
+  shape[0] = decoder->height;
+  shape[1] = decoder->width;
+  shape[2] = (uint32_t)channels;
+  return GM_OK;
+}
+
+static void rgb_of_cmyk(const JSAMPLE *in, uint8_t *out, uint32_t width, int inverted) {
+  for (uint32_t i = 0; i < width; i++, in += 4, out += 3) {
+    int k = inverted ? in[3] : 255 - in[3];
+    for (int j = 0; j < 3; j++) out[j] = (uint8_t)(k * (inverted ? in[j] : 255 - in[j]) / 255);
+  }
+}
+
+/* One line (or a few, where libjpeg writes in place); how many, 0 at a premature end. */
+static JDIMENSION read_lines(gm_decoder *decoder, uint8_t *line, JDIMENSION wanted) {
+  struct jpeg_decompress_struct *info = &decoder->info;
+  size_t stride = (size_t)decoder->width * (size_t)decoder->channels;
+  if (decoder->row == NULL) {
+    JSAMPROW rows[ROWS_AT_ONCE];
+    if (wanted > ROWS_AT_ONCE) wanted = ROWS_AT_ONCE;
+    for (JDIMENSION i = 0; i < wanted; i++) rows[i] = line + i * stride;
+    return jpeg_read_scanlines(info, rows, wanted);
+  }
+  int cmyk = info->out_color_space == JCS_CMYK;
+  size_t offset = (size_t)(info->output_width - decoder->width) * (size_t)(cmyk ? 4 : decoder->channels);
+  JDIMENSION read = jpeg_read_scanlines(info, &decoder->row, 1);
+  if (read > 0) {
+    if (cmyk) rgb_of_cmyk(decoder->row + offset, line, decoder->width, info->saw_Adobe_marker);
+    else memcpy(line, decoder->row + offset, stride);
+  }
+  return read;
+}
+
+int gm_decoder_read(gm_decoder *decoder, uint8_t *pixels, uint32_t *rows_read) {
+  struct jpeg_decompress_struct *info = &decoder->info;
+  size_t stride = (size_t)decoder->width * (size_t)decoder->channels;
+  JDIMENSION end = decoder->skipped + decoder->height;
+  int complete = 1;
+  *rows_read = 0;
+  if (info->out_color_space == JCS_CMYK || info->output_width != decoder->width) {
+    decoder->row = malloc((size_t)info->output_width * 4);
+    if (decoder->row == NULL) return GM_MEMORY;
+  }
+  if (setjmp(decoder->error.jump)) return GM_LIBRARY;
+  while (info->output_scanline < end) {
+    JDIMENSION at = info->output_scanline - decoder->skipped;
+    if (read_lines(decoder, pixels + at * stride, end - info->output_scanline) == 0) {
+      complete = 0;
+      break;
+    }
+  }
+  uint32_t rows = info->output_scanline - decoder->skipped;
+  if (!complete && decoder->options.recover) {
+    /* The missing lines repeat the last one. */
+    for (uint32_t line = rows; line < decoder->height; line++) {
+      uint8_t *to = pixels + line * stride;
+      if (line == 0) memset(to, 0, stride);
+      else memcpy(to, to - stride, stride);
+    }
+    rows = decoder->height;
+    info->output_scanline = end;
+    complete = 1;
+  }
+  if (decoder->options.crop && info->output_scanline < info->output_height) {
+    jpeg_skip_scanlines(info, info->output_height - (JDIMENSION)decoder->options.crop_y -
+                                (JDIMENSION)decoder->options.crop_height);
+  }
+  if (complete) jpeg_finish_decompress(info);
+  *rows_read = rows;
+  return GM_OK;
+}
+
+/* ----------------------------------------------------------------- encoder */
+
+typedef struct gm_encoder {
+  struct jpeg_compress_struct info;
+  gm_error error;
+  unsigned char *bytes;
+  unsigned long length;
+  uint8_t *packet;
+} gm_encoder;
+
+static const char xmp_name_space[] = "http://ns.adobe.com/xap/1.0/";
+
+/* Inside the caller's setjmp. */
+static void encode(gm_encoder *encoder, const uint8_t *pixels, uint32_t height, uint32_t width, uint32_t channels,
+                   const gm_encode_options *options) {
+  struct jpeg_compress_struct *info = &encoder->info;
+  jpeg_mem_dest(info, &encoder->bytes, &encoder->length);
+  info->image_height = height;
+  info->image_width = width;
+  info->input_components = (int)channels;
+  info->in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg_set_defaults(info);
+  if (options->optimize_size) info->optimize_coding = TRUE;
+  info->density_unit = (UINT8)options->density_unit;
+  info->X_density = (UINT16)options->x_density;
+  info->Y_density = (UINT16)options->y_density;
+  jpeg_set_quality(info, options->quality, TRUE);
+  if (options->progressive) jpeg_simple_progression(info);
+  if (!options->chroma_downsampling) {
+    for (int i = 0; i < info->num_components; i++) {
+      info->comp_info[i].h_samp_factor = 1;
+      info->comp_info[i].v_samp_factor = 1;
+    }
+  }
+  jpeg_start_compress(info, TRUE);
+  if (encoder->packet != NULL) {
+    jpeg_write_marker(info, JPEG_APP0 + 1, encoder->packet,
+                      (unsigned int)(sizeof(xmp_name_space) + options->xmp_length));
+  }
+  while (info->next_scanline < height) {
+    JSAMPROW row = (JSAMPROW)(pixels + (size_t)info->next_scanline * width * channels);
+    jpeg_write_scanlines(info, &row, 1);
+  }
+  jpeg_finish_compress(info);
+}
+
+int gm_encode(const uint8_t *pixels, uint32_t height, uint32_t width, uint32_t channels,
+              const gm_encode_options *options, uint8_t **bytes, size_t *length, char message[200]) {
+  gm_encoder *encoder = calloc(1, sizeof(gm_encoder));
+  if (encoder == NULL) return GM_MEMORY;
+  if (options->xmp_length > 0) {
+    encoder->packet = malloc(sizeof(xmp_name_space) + options->xmp_length);
+    if (encoder->packet == NULL) {
+      free(encoder);
+      return GM_MEMORY;
+    }
+    memcpy(encoder->packet, xmp_name_space, sizeof(xmp_name_space));
+    memcpy(encoder->packet + sizeof(xmp_name_space), options->xmp, options->xmp_length);
+  }
+  init_error(&encoder->error);
+  encoder->info.err = &encoder->error.base;
+  volatile int result = GM_LIBRARY;
+  if (setjmp(encoder->error.jump) == 0) {
+    jpeg_create_compress(&encoder->info);
+    encode(encoder, pixels, height, width, channels, options);
+    result = GM_OK;
+  }
+  jpeg_destroy_compress(&encoder->info);
+  if (result == GM_OK) {
+    *bytes = encoder->bytes;
+    *length = encoder->length;
+  } else {
+    free(encoder->bytes);
+    snprintf(message, 200, "%s", encoder->error.message);
+  }
+  free(encoder->packet);
+  free(encoder);
+  return result;
+}
+
+void gm_bytes_free(uint8_t *bytes) { free(bytes); }
+
+/* -------------------------------------------------------------------- build */
+
+/* Inside libjpeg-turbo's SIMD layer: whether the inverse DCT of the default method has vector code on this machine. */
+extern int jsimd_can_idct_ifast(void);
+
+int gm_version(void) { return LIBJPEG_TURBO_VERSION_NUMBER; }
+
+int gm_simd_in_use(void) { return jsimd_can_idct_ifast(); }

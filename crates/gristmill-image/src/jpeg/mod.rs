@@ -1,0 +1,30 @@
+//! JPEG through libjpeg-turbo, with TensorFlow's choices (`tensorflow/core/lib/jpeg/jpeg_mem.cc`).
+
+mod decode;
+mod encode;
+mod ffi;
+
+pub use decode::{Crop, DctMethod, JpegOptions, decode, shape};
+pub use encode::{DensityUnit, EncodeFormat, EncodeOptions, encode};
+
+/// Whether `contents` starts as a JPEG does, as `tf.io.is_jpeg` has it.
+#[must_use]
+pub fn is_jpeg(contents: &[u8]) -> bool {
+    contents.starts_with(b"\xff\xd8\xff")
+}
+
+/// The version of the built-in libjpeg-turbo as (major, minor, patch).
+#[must_use]
+pub fn library_version() -> (u32, u32, u32) {
+    let version = ffi::version();
+    (version / 1_000_000, version / 1000 % 1000, version % 1000)
+}
+
+/// Whether the built-in libjpeg-turbo uses vector instructions on this machine.
+#[must_use]
+pub fn simd_in_use() -> bool {
+    ffi::simd_in_use()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! The types that images come in.
+
+use half::{bf16, f16};
+
+/// A sample that can be resized: anything that becomes an `f32`.
+pub trait Sample: Copy + Default + PartialEq + Send + Sync + 'static {
+    /// The value as TensorFlow's `static_cast<float>`.
+    fn to_f32(self) -> f32;
+}
+
+macro_rules! sample {
+    ($($t:ty),*) => {
+        $(impl Sample for $t {
+            #[inline(always)]
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+        })*
+    };
+}
+
+sample!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+
+impl Sample for f16 {
+    #[inline(always)]
+    fn to_f32(self) -> f32 {
+        f16::to_f32(self)
+    }
+}
+
+impl Sample for bf16 {
+    #[inline(always)]
+    fn to_f32(self) -> f32 {
+        bf16::to_f32(self)
+    }
+}

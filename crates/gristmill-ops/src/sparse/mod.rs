@@ -1,0 +1,6 @@
+//! Ops of the sparse family.
+
+use gristmill_plan::OpDef;
+
+/// The family's ops.
+pub(crate) const OPS: &[&OpDef] = &[];

@@ -1,0 +1,161 @@
+//! Plans as text, and their fingerprint.
+
+use crate::dataset::{Cardinality, Op, Options, Plan, Transformation};
+use crate::expr::{Graph, Node};
+use crate::optimize::optimize;
+use gristmill_types::{Result, Value};
+use std::fmt::Write;
+
+impl Plan {
+    /// The plan as an indented tree, the last transformation first: name, numbers, element spec and
+    /// cardinality of each node.
+    pub fn tree(&self) -> String {
+        fn walk(plan: &Plan, depth: usize, out: &mut String) {
+            let cardinality = match plan.cardinality {
+                Cardinality::Known(n) => n.to_string(),
+                Cardinality::Infinite => "infinite".into(),
+                Cardinality::Unknown => "unknown".into(),
+            };
+            let written = writeln!(
+                out,
+                "{:indent$}{}({}) → {} × {cardinality}",
+                "",
+                plan.op.name(),
+                plan.op.describe(),
+                plan.spec(),
+                indent = 2 * depth
+            );
+            debug_assert!(written.is_ok(), "writing to a string cannot fail");
+            for input in &plan.inputs {
+                walk(input, depth + 1, out);
+            }
+        }
+        let mut out = String::new();
+        walk(self, 0, &mut out);
+        out
+    }
+
+    /// The plan as written, the rules that fired and the plan that runs.
+    ///
+    /// # Errors
+    /// What a rule that breaks its promise raises.
+    pub fn explain(&self) -> Result<String> {
+        let optimized = optimize(self, &Options::default())?;
+        let mut out = format!("plan as written:\n{}", self.tree());
+        let fired: Vec<String> = optimized.fired.iter().map(|(name, n)| format!("  {name} × {n}\n")).collect();
+        out.push_str("rules that fired:\n");
+        out.push_str(&fired.concat());
+        out.push_str("plan that runs:\n");
+        out.push_str(&optimized.plan.tree());
+        Ok(out)
+    }
+
+    /// A number that differs between plans that may give different elements. Seeds drawn by the
+    /// operating system do not enter: a saved state brings its own.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = Fnv::default();
+        hash_plan(self, &mut hash);
+        hash.0
+    }
+}
+
+/// FNV-1a, 64 bits (Fowler, Noll, Vo).
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl Fnv {
+    fn bytes(&mut self, bytes: &[u8]) {
+        for &b in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
+            self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
+}
+
+fn hash_plan(plan: &Plan, hash: &mut Fnv) {
+    hash.bytes(plan.op.name().as_bytes());
+    match &plan.op {
+        Op::Shuffle(s) => {
+            hash.bytes(s.buffer.to_string().as_bytes());
+            hash.bytes(&[u8::from(s.reshuffle), u8::from(s.unseeded)]);
+            if !s.unseeded {
+                hash.bytes(format!("{:?}", s.seeds).as_bytes());
+            }
+        }
+        Op::Tensors(t) => t.components.iter().for_each(|o| hash_operand(o, hash)),
+        Op::TensorSlices(t) => t.components.iter().for_each(|o| hash_operand(o, hash)),
+        Op::TfRecord(t) => hash_operand(&t.files, hash),
+        // How many run at a time and how much is held ready changes no element.
+        Op::Prefetch(_) | Op::WithOptions(_) => {}
+        Op::Map(m) => {
+            hash_graph(&m.graph, hash);
+            m.captures.iter().for_each(|o| hash_operand(o, hash));
+        }
+        Op::Filter(f) => {
+            hash_graph(&f.graph, hash);
+            f.captures.iter().for_each(|o| hash_operand(o, hash));
+        }
+        Op::FlatMap(f) => {
+            hash_graph(&f.template.graph, hash);
+            hash_plan(&f.template.plan, hash);
+        }
+        Op::Interleave(i) => {
+            hash.bytes(i.describe().as_bytes());
+            hash_graph(&i.template.graph, hash);
+            hash_plan(&i.template.plan, hash);
+        }
+        other => hash.bytes(other.describe().as_bytes()),
+    }
+    plan.inputs.iter().for_each(|p| hash_plan(p, hash));
+}
+
+fn hash_operand(o: &crate::dataset::Operand, hash: &mut Fnv) {
+    match o.value() {
+        Ok(v) => hash_value(v, hash),
+        Err(_) => hash.bytes(o.to_string().as_bytes()),
+    }
+}
+
+fn hash_value(v: &Value, hash: &mut Fnv) {
+    hash.bytes(v.spec().to_string().as_bytes());
+    let mut tensor = |t: &gristmill_types::Tensor| {
+        hash.bytes(t.bytes());
+        t.as_strings().iter().for_each(|s| hash.bytes(s));
+    };
+    match v {
+        Value::Tensor(t) => tensor(t),
+        Value::Sparse(s) => [&s.indices, &s.values, &s.dense_shape].into_iter().for_each(&mut tensor),
+        Value::Ragged(r) => {
+            tensor(&r.flat_values);
+            r.row_splits.iter().for_each(&mut tensor);
+        }
+        _ => {}
+    }
+}
+
+fn hash_graph(g: &Graph, hash: &mut Fnv) {
+    for node in &g.nodes {
+        match node {
+            Node::Input(i) => hash.bytes(format!("in{i}").as_bytes()),
+            Node::Capture(i) => hash.bytes(format!("cap{i}").as_bytes()),
+            Node::Const(v) => hash_value(v, hash),
+            Node::Op(op) => {
+                hash.bytes(op.def.name.as_bytes());
+                hash.bytes(format!("{:?}", op.inputs).as_bytes());
+                for (name, attr) in op.attrs.iter() {
+                    hash.bytes(name.as_bytes());
+                    match attr {
+                        crate::attrs::Attr::Graph(inner) => hash_graph(inner, hash),
+                        crate::attrs::Attr::Value(v) => hash_value(v, hash),
+                        other => hash.bytes(other.to_string().as_bytes()),
+                    }
+                }
+            }
+        }
+    }
+    hash.bytes(format!("{:?}", g.outputs).as_bytes());
+}

@@ -1,0 +1,9 @@
+//! Expression graphs: what a traced function computes.
+
+mod builder;
+mod graph;
+mod program;
+
+pub use builder::GraphBuilder;
+pub use graph::{Graph, Node, OpNode, Ref};
+pub use program::{Program, Run};

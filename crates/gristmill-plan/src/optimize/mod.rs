@@ -1,0 +1,118 @@
+//! The optimiser: named rules in a fixed order, each checked after each application.
+
+mod order;
+pub mod rules;
+
+pub use order::{Order, order};
+
+use crate::dataset::{Op, Options, Plan};
+use gristmill_types::{Error, Result};
+
+/// A rewrite of one node. The driver offers every node, inputs first, until nothing changes.
+pub trait Rule: Sync {
+    /// Its name, as `explain` shows it (`fuse_maps`).
+    fn name(&self) -> &'static str;
+
+    /// The node rewritten, or `None` where the rule does not apply.
+    ///
+    /// # Errors
+    /// What building the new node refuses.
+    fn apply(&self, plan: &Plan) -> Result<Option<Plan>>;
+}
+
+/// A plan after the optimiser, and what it did.
+#[derive(Clone, Debug)]
+pub struct Optimized {
+    /// The rewritten plan.
+    pub plan: Plan,
+    /// The rules that fired, in order, with how often each did.
+    pub fired: Vec<(&'static str, usize)>,
+}
+
+/// The rules in the order in which they run, with the reason for each place.
+pub fn rules() -> Vec<&'static dyn Rule> {
+    vec![
+        // First, so that the others see chains without gaps.
+        &rules::DropNoOps,
+        // Before maps are fused into batches, which would hide them from it.
+        &rules::PushDownOrder,
+        // After the order was pushed below them, maps stand next to each other.
+        &rules::FuseMaps,
+        // Last of the rewrites: it takes what the others left of a map.
+        &rules::FuseMapIntoBatch,
+    ]
+}
+
+/// Applies all rules and adds the final prefetch.
+///
+/// # Errors
+/// `Internal` naming the rule that broke a promise, with both plans.
+pub fn optimize(plan: &Plan, options: &Options) -> Result<Optimized> {
+    let mut out = Optimized { plan: plan.clone(), fired: Vec::new() };
+    if options.optimize != Some(false) {
+        for rule in rules() {
+            let (next, times) = apply_rule(&out.plan, rule)?;
+            if times > 0 {
+                out.plan = next;
+                out.fired.push((rule.name(), times));
+            }
+        }
+    }
+    if !matches!(out.plan.op, Op::Prefetch(_)) {
+        out.plan = out.plan.then(crate::dataset::Prefetch { buffer: None })?;
+        out.fired.push(("add_prefetch", 1));
+    }
+    Ok(out)
+}
+
+/// Applies one rule wherever it fits and checks that it kept its promises.
+///
+/// # Errors
+/// `Internal` if spec, cardinality, order or the random ops changed.
+pub fn apply_rule(plan: &Plan, rule: &dyn Rule) -> Result<(Plan, usize)> {
+    let mut current = plan.clone();
+    let mut times = 0;
+    // Every rule makes a plan smaller or moves something towards the sources, so this ends; the
+    // bound catches one that does neither.
+    while let Some(next) = rewrite(&current, rule)? {
+        check(rule, &current, &next)?;
+        current = next;
+        times += 1;
+        if times > 10_000 {
+            return Err(Error::internal(format!("rule {} does not come to an end", rule.name())));
+        }
+    }
+    Ok((current, times))
+}
+
+/// The plan with the first node that the rule changes rewritten.
+fn rewrite(plan: &Plan, rule: &dyn Rule) -> Result<Option<Plan>> {
+    for (i, input) in plan.inputs.iter().enumerate() {
+        if let Some(changed) = rewrite(input, rule)? {
+            let mut inputs = plan.inputs.clone();
+            inputs[i] = changed;
+            return plan.with_inputs(inputs).map(Some);
+        }
+    }
+    rule.apply(plan)
+}
+
+fn check(rule: &dyn Rule, before: &Plan, after: &Plan) -> Result<()> {
+    let broken = if before.spec() != after.spec() {
+        "element_spec"
+    } else if before.cardinality != after.cardinality {
+        "cardinality"
+    } else if order(before) != order(after) {
+        "order of elements"
+    } else if before.impure_ops() != after.impure_ops() {
+        "random or effectful ops"
+    } else {
+        return Ok(());
+    };
+    Err(Error::internal(format!(
+        "rule {} changed the {broken} of a plan\nbefore:\n{}after:\n{}",
+        rule.name(),
+        before.tree(),
+        after.tree()
+    )))
+}

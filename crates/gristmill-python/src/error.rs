@@ -1,0 +1,85 @@
+//! gristmill's errors as the exception classes of `gristmill.errors`.
+
+use gristmill_types::{Error, Frame, Kind};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+static FACTORY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// The name under which `gristmill.errors` knows a kind.
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::InvalidArgument => "InvalidArgumentError",
+        Kind::DataLoss => "DataLossError",
+        Kind::NotFound => "NotFoundError",
+        Kind::PermissionDenied => "PermissionDeniedError",
+        Kind::AlreadyExists => "AlreadyExistsError",
+        Kind::FailedPrecondition => "FailedPreconditionError",
+        Kind::ResourceExhausted => "ResourceExhaustedError",
+        Kind::OutOfRange => "OutOfRangeError",
+        Kind::Unimplemented => "UnimplementedError",
+        Kind::Cancelled => "CancelledError",
+        Kind::Type => "TypeError",
+        Kind::Value => "ValueError",
+        Kind::Internal => "InternalError",
+        _ => "UnknownError",
+    }
+}
+
+/// The whole text after the class name: message, places, hint.
+fn text(e: &Error) -> String {
+    let mut out = e.message().to_string();
+    for frame in e.context() {
+        out.push_str(&format!("\n  {frame}"));
+    }
+    if let Some(hint) = e.advice() {
+        out.push_str(&format!("\n  hint: {hint}"));
+    }
+    out
+}
+
+/// The exception for an error.
+pub(crate) fn to_py(e: &Error) -> PyErr {
+    Python::attach(|py| {
+        let op = e.context().iter().find_map(|f| match f {
+            Frame::Op { name, .. } => Some(name.clone()),
+            _ => None,
+        });
+        let made = FACTORY
+            .get_or_try_init(py, || PyResult::Ok(py.import("gristmill.errors")?.getattr("_from_native")?.unbind()))
+            .and_then(|f| {
+                let args = (kind_name(e.kind()), text(e), e.message(), e.path(), e.offset(), e.record_index(), op);
+                f.bind(py).call1(args)
+            });
+        match made {
+            Ok(value) => PyErr::from_value(value),
+            Err(_) => PyRuntimeError::new_err(text(e)),
+        }
+    })
+}
+
+/// An error for a value or argument that breaks a rule.
+pub(crate) fn invalid(message: impl Into<String>) -> PyErr {
+    to_py(&Error::invalid(message))
+}
+
+/// Runs `f`; errors and panics become exceptions.
+pub(crate) fn guarded<T>(f: impl FnOnce() -> gristmill_types::Result<T>) -> PyResult<T> {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(Ok(v)) => Ok(v),
+        Ok(Err(e)) => Err(to_py(&e)),
+        Err(payload) => Err(to_py(&Error::internal(panic_words(&*payload)))),
+    }
+}
+
+/// What a panic said.
+fn panic_words(payload: &(dyn Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without words".to_string())
+}

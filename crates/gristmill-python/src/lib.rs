@@ -1,0 +1,31 @@
+//! The native half of gristmill's Python package, `gristmill._native`: values, eager ops, graphs
+//! of traced functions, messages of `gristmill.train`, files.
+//!
+//! What a user sees is written in Python over these; names and arguments here are not public.
+
+mod attr;
+mod dlpack;
+mod error;
+mod example;
+mod files;
+mod graph;
+mod memory;
+mod op;
+mod spec;
+mod value;
+
+use pyo3::prelude::*;
+
+/// The module `gristmill._native`.
+#[pymodule]
+fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    gristmill_ops::register();
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<value::PyValue>()?;
+    m.add_class::<graph::PyGraph>()?;
+    m.add_class::<graph::PyGraphBuilder>()?;
+    m.add_class::<files::RecordWriter>()?;
+    op::add(m)?;
+    example::add(m)?;
+    files::add(m)
+}

@@ -1,0 +1,247 @@
+//! The layout of one record, and the scan that finds all whole records of a piece of memory.
+//!
+//! ```text
+//! u64 length | u32 masked crc of the length | length bytes of payload | u32 masked crc of the payload
+//! ```
+//! All numbers are little-endian. Lengths come from the file and are never trusted before their
+//! checksum and the bytes at hand agree with them.
+
+use crate::crc;
+use crate::error::FrameError;
+
+/// Bytes before the payload.
+pub const HEADER_BYTES: usize = 12;
+/// Bytes behind the payload.
+pub const FOOTER_BYTES: usize = 4;
+/// Bytes of a frame beyond its payload.
+pub const OVERHEAD_BYTES: usize = HEADER_BYTES + FOOTER_BYTES;
+
+/// One payload within a buffer; its frame starts 12 bytes before `start`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// First byte of the payload, relative to the buffer.
+    pub start: usize,
+    /// Bytes of payload.
+    pub len: usize,
+}
+
+impl Span {
+    /// The payload within the buffer it was found in.
+    #[inline]
+    pub fn of(self, buffer: &[u8]) -> &[u8] {
+        &buffer[self.start..self.start + self.len]
+    }
+}
+
+/// Why a scan ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// The rest holds no whole frame.
+    Partial {
+        /// Bytes of the whole frame that begins there, if its header is whole (the length checksum
+        /// holds); saturated at `u64::MAX`.
+        frame_bytes: Option<u64>,
+    },
+    /// As many records as asked for were found.
+    Full,
+    /// The next frame is damaged.
+    Bad(FrameError),
+}
+
+/// The result of [`scan_frames`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scan {
+    /// Bytes of the whole frames found.
+    pub consumed: usize,
+    /// What comes after them.
+    pub stop: Stop,
+}
+
+/// Reads the length out of a header.
+///
+/// # Errors
+/// [`FrameError::BadLengthCrc`] with `offset` when the length's checksum does not hold.
+#[inline]
+pub fn parse_header(header: &[u8; HEADER_BYTES], offset: u64) -> Result<u64, FrameError> {
+    let length: [u8; 8] = header[..8].try_into().expect("eight bytes of twelve");
+    let stored = u32::from_le_bytes(header[8..].try_into().expect("four bytes of twelve"));
+    let computed = crc::mask(crc::crc32c_of_8(length));
+    if computed == stored {
+        Ok(u64::from_le_bytes(length))
+    } else {
+        Err(FrameError::BadLengthCrc {
+            offset,
+            stored,
+            computed,
+        })
+    }
+}
+
+/// The header of a payload of `length` bytes.
+#[inline]
+pub fn header(length: u64) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    bytes[..8].copy_from_slice(&length.to_le_bytes());
+    bytes[8..].copy_from_slice(&crc::masked_crc32c_of_length(length).to_le_bytes());
+    bytes
+}
+
+/// The four bytes behind a payload.
+#[inline]
+pub fn footer(payload: &[u8]) -> [u8; FOOTER_BYTES] {
+    crc::masked_crc32c(payload).to_le_bytes()
+}
+
+/// Finds the whole frames at the beginning of `bytes`, at most `max_records`, and appends the places
+/// of their payloads to `spans`.
+///
+/// `offset` is the position of `bytes[0]` in the stream and serves the error messages only. Length
+/// checksums are always checked, payload checksums when `verify` is set. Allocates nothing but the
+/// growth of `spans`.
+pub fn scan_frames(
+    bytes: &[u8],
+    offset: u64,
+    verify: bool,
+    max_records: usize,
+    spans: &mut Vec<Span>,
+) -> Scan {
+    let mut at = 0;
+    let mut left = max_records;
+    let stop = loop {
+        if left == 0 {
+            break Stop::Full;
+        }
+        let Some(head) = bytes[at..].first_chunk::<HEADER_BYTES>() else {
+            break Stop::Partial { frame_bytes: None };
+        };
+        let length = match parse_header(head, offset + at as u64) {
+            Ok(length) => length,
+            Err(error) => break Stop::Bad(error),
+        };
+        let body = &bytes[at + HEADER_BYTES..];
+        if length.saturating_add(FOOTER_BYTES as u64) > body.len() as u64 {
+            let frame_bytes = Some(length.saturating_add(OVERHEAD_BYTES as u64));
+            break Stop::Partial { frame_bytes };
+        }
+        // Fits: the comparison above bounds it by a slice length.
+        let len = length as usize;
+        if verify {
+            let stored = &body[len..len + FOOTER_BYTES];
+            let stored = u32::from_le_bytes(stored.try_into().expect("four bytes"));
+            let computed = crc::masked_crc32c(&body[..len]);
+            if computed != stored {
+                break Stop::Bad(FrameError::BadPayloadCrc {
+                    offset: offset + at as u64,
+                    length,
+                    stored,
+                    computed,
+                });
+            }
+        }
+        spans.push(Span {
+            start: at + HEADER_BYTES,
+            len,
+        });
+        at += OVERHEAD_BYTES + len;
+        left -= 1;
+    };
+    Scan { consumed: at, stop }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(records: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for record in records {
+            bytes.extend(header(record.len() as u64));
+            bytes.extend(*record);
+            bytes.extend(footer(record));
+        }
+        bytes
+    }
+
+    fn scan(bytes: &[u8], offset: u64, max: usize) -> (Vec<Span>, Scan) {
+        let mut spans = Vec::new();
+        let scan = scan_frames(bytes, offset, true, max, &mut spans);
+        (spans, scan)
+    }
+
+    #[test]
+    fn bytes_of_small_files() {
+        let empty = [
+            0, 0, 0, 0, 0, 0, 0, 0, 0x29, 3, 0x98, 7, 0xd8, 0xea, 0x82, 0xa2,
+        ];
+        assert_eq!(file(&[b""]), empty);
+        let one = [
+            1, 0, 0, 0, 0, 0, 0, 0, 0x01, 0x75, 0xde, 0x41, 0, 0x4a, 0x34, 0xd2,
+        ];
+        assert_eq!(file(&[b"\0"])[..12], one[..12]);
+    }
+
+    #[test]
+    fn whole_partial_and_limited() {
+        let bytes = file(&[b"abc", b"", b"hello"]);
+        let (spans, all) = scan(&bytes, 0, usize::MAX);
+        let payloads: Vec<&[u8]> = spans.iter().map(|s| s.of(&bytes)).collect();
+        assert_eq!(payloads, [&b"abc"[..], b"", b"hello"]);
+        let none = Stop::Partial { frame_bytes: None };
+        assert_eq!(
+            all,
+            Scan {
+                consumed: 19 + 16 + 21,
+                stop: none
+            }
+        );
+        assert_eq!(
+            scan(&bytes, 0, 2).1,
+            Scan {
+                consumed: 35,
+                stop: Stop::Full
+            }
+        );
+        let cut = scan(&bytes[..50], 0, 9);
+        assert_eq!(cut.0.len(), 2);
+        assert_eq!(
+            cut.1.stop,
+            Stop::Partial {
+                frame_bytes: Some(21)
+            }
+        );
+    }
+
+    #[test]
+    fn damage_is_named_as_tensorflow_names_it() {
+        let mut bytes = file(&[b"abc", b"hello"]);
+        bytes[19 + 12] ^= 1;
+        let (spans, bad) = scan(&bytes, 100, 9);
+        assert_eq!((spans.len(), bad.consumed), (1, 19));
+        let Stop::Bad(error) = bad.stop else {
+            panic!("{bad:?}")
+        };
+        let text = error.to_string();
+        assert!(
+            text.starts_with("corrupted record at 131: checksum of the 5 payload bytes is 0x"),
+            "{text}"
+        );
+        bytes[8] ^= 1;
+        let Stop::Bad(error) = scan(&bytes, 0, 9).1.stop else {
+            panic!()
+        };
+        let text = error.to_string();
+        assert!(text.starts_with("corrupted record at 0 (Is this even a TFRecord file?): checksum of the length is 0x"), "{text}");
+    }
+
+    #[test]
+    fn a_huge_length_is_partial_not_an_overflow() {
+        let bytes = header(u64::MAX);
+        let stop = scan(&bytes, 0, 1).1.stop;
+        assert_eq!(
+            stop,
+            Stop::Partial {
+                frame_bytes: Some(u64::MAX)
+            }
+        );
+    }
+}

@@ -1,0 +1,311 @@
+//! What the stages of one iterator share.
+
+use crate::pool::{Pool, lock};
+use crate::stats::StageStats;
+use gristmill_plan::dataset::{Op, Options, Plan, Shuffle, ShuffleCounter};
+use gristmill_types::{Key, rng};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// One occurrence of a shuffle in a plan and the epochs that it takes.
+#[derive(Clone, Debug)]
+pub struct Occurrence {
+    /// Its place in the plan.
+    pub id: u64,
+    /// The counter of the shuffle.
+    pub counter: Arc<ShuffleCounter>,
+    /// First epoch of this iterator's occurrences of the shuffle.
+    pub base: u64,
+    /// Occurrences of the shuffle in the plan.
+    pub of: u64,
+    /// Which of them this is.
+    pub nth: u64,
+}
+
+/// Which epoch each shuffle takes next.
+#[derive(Debug, Default)]
+pub struct Draws {
+    occurrences: Vec<Occurrence>,
+    rounds: Mutex<HashMap<u64, u64>>,
+    seeds: Mutex<HashMap<u64, (u64, u64)>>,
+}
+
+impl Draws {
+    /// Takes epochs for every shuffle of a plan, at once.
+    pub fn take(plan: &Plan) -> Self {
+        let mut occurrences = find(plan);
+        let mut bases: HashMap<*const ShuffleCounter, u64> = HashMap::new();
+        for o in &mut occurrences {
+            o.base = *bases.entry(Arc::as_ptr(&o.counter)).or_insert_with(|| o.counter.take(o.of));
+        }
+        Self { occurrences, ..Self::default() }
+    }
+
+    /// The draws that a state recorded.
+    pub fn restored(plan: &Plan, bases: &[u64]) -> Self {
+        let mut occurrences = find(plan);
+        for (o, &base) in occurrences.iter_mut().zip(bases) {
+            o.base = base;
+            o.counter.set(base + o.of);
+        }
+        Self { occurrences, ..Self::default() }
+    }
+
+    /// The same occurrences at other first epochs, without taking any.
+    #[must_use]
+    pub fn with_bases(&self, bases: &[u64]) -> Self {
+        let mut occurrences = self.occurrences.clone();
+        for (o, &base) in occurrences.iter_mut().zip(bases) {
+            o.base = base;
+        }
+        Self { occurrences, ..Self::default() }
+    }
+
+    /// The first epochs, one per occurrence, for a state.
+    pub fn bases(&self) -> Vec<u64> {
+        self.occurrences.iter().map(|o| o.base).collect()
+    }
+
+    /// How often the occurrence was started before; counts this start.
+    pub fn start(&self, id: u64) -> u64 {
+        let mut rounds = lock(&self.rounds);
+        let round = rounds.entry(id).or_insert(0);
+        *round += 1;
+        *round - 1
+    }
+
+    /// Sets how often the occurrence was started.
+    pub fn set_started(&self, id: u64, times: u64) {
+        lock(&self.rounds).insert(id, times);
+    }
+
+    /// How often the occurrence was started.
+    pub fn started(&self, id: u64) -> u64 {
+        lock(&self.rounds).get(&id).copied().unwrap_or(0)
+    }
+
+    /// The epoch of that start of an occurrence.
+    pub fn epoch(&self, id: u64, round: u64) -> u64 {
+        match self.occurrences.iter().find(|o| o.id == id) {
+            Some(o) => {
+                o.counter.raise(o.base + (round + 1) * o.of);
+                o.base + round * o.of + o.nth
+            }
+            None => round,
+        }
+    }
+
+    /// The seeds of an occurrence: those of a restored state, if it had other ones.
+    pub fn seeds(&self, id: u64, shuffle: &Shuffle) -> (u64, u64) {
+        lock(&self.seeds).get(&id).copied().unwrap_or(shuffle.seeds)
+    }
+
+    /// Makes later epochs of an occurrence use a restored state's seeds.
+    pub fn set_seeds(&self, id: u64, seeds: (u64, u64)) {
+        lock(&self.seeds).insert(id, seeds);
+    }
+}
+
+/// The place of input `i` of a node with several inputs.
+pub fn branch(path: u64, i: usize) -> u64 {
+    let m = rng::philox_block([path as u32, (path >> 32) as u32], [i as u32, 0, 1, 0]);
+    u64::from(m[0]) | u64::from(m[1]) << 32
+}
+
+/// The place of a shuffle: its branch, and how many shuffles lie below it in that branch. Rules
+/// change neither.
+pub fn place(plan: &Plan, path: u64) -> u64 {
+    let (mut below, mut at) = (0, plan);
+    while let [input] = at.inputs.as_slice() {
+        below += usize::from(matches!(input.op, Op::Shuffle(_)));
+        at = input;
+    }
+    branch(path, below + 1_000)
+}
+
+fn find(plan: &Plan) -> Vec<Occurrence> {
+    fn walk(plan: &Plan, path: u64, out: &mut Vec<Occurrence>) {
+        let many = plan.inputs.len() > 1;
+        for (i, input) in plan.inputs.iter().enumerate() {
+            walk(input, if many { branch(path, i) } else { path }, out);
+        }
+        if let Op::Shuffle(s) = &plan.op {
+            out.push(Occurrence { id: place(plan, path), counter: Arc::clone(&s.counter), base: 0, of: 0, nth: 0 });
+        }
+    }
+    let mut out = Vec::new();
+    walk(plan, 0, &mut out);
+    let mut seen: HashMap<*const ShuffleCounter, u64> = HashMap::new();
+    for o in &mut out {
+        let n = seen.entry(Arc::as_ptr(&o.counter)).or_insert(0);
+        o.nth = *n;
+        *n += 1;
+    }
+    for o in &mut out {
+        o.of = seen[&Arc::as_ptr(&o.counter)];
+    }
+    out
+}
+
+/// Number and identity of the shuffle occurrences below a node, as [`place`] names them.
+pub fn places_below(plan: &Plan, path: u64) -> Vec<u64> {
+    fn walk(plan: &Plan, path: u64, out: &mut Vec<u64>) {
+        let many = plan.inputs.len() > 1;
+        for (i, input) in plan.inputs.iter().enumerate() {
+            walk(input, if many { branch(path, i) } else { path }, out);
+        }
+        if matches!(plan.op, Op::Shuffle(_)) {
+            out.push(place(plan, path));
+        }
+    }
+    let mut out = Vec::new();
+    walk(plan, path, &mut out);
+    out
+}
+
+/// What all stages of one iterator share.
+pub struct Shared {
+    /// Set when the iterator is dropped: everything stops.
+    pub cancelled: Arc<AtomicBool>,
+    /// The workers.
+    pub pool: Pool,
+    /// Seed of random ops without one of their own.
+    pub entropy: u64,
+    /// Number of this pass over the dataset.
+    pub iteration: u64,
+    /// How to run.
+    pub options: Options,
+    /// Whether element keys are needed.
+    pub track: bool,
+    /// Counters, sources first.
+    pub stats: Mutex<Vec<Arc<StageStats>>>,
+    /// What the user should hear.
+    pub warnings: Mutex<Vec<String>>,
+}
+
+impl Shared {
+    /// For the continuation of an earlier pass's work under another iterator: that pass's numbers,
+    /// this iterator's threads and life.
+    #[must_use]
+    pub fn like(&self, iteration: u64, entropy: u64) -> Self {
+        Self {
+            cancelled: Arc::clone(&self.cancelled),
+            pool: self.pool.clone(),
+            entropy,
+            iteration,
+            options: self.options.clone(),
+            track: self.track,
+            stats: Mutex::new(Vec::new()),
+            warnings: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Notes something that the user should hear once.
+    pub fn warn(&self, text: String) {
+        let mut all = lock(&self.warnings);
+        if all.len() < 100 && !all.contains(&text) {
+            all.push(text);
+        }
+    }
+
+    /// Whether the iterator was dropped.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Relaxed)
+    }
+}
+
+/// Where in the plan a stage is being built.
+#[derive(Clone)]
+pub struct Env {
+    /// What all stages share.
+    pub shared: Arc<Shared>,
+    /// Epochs of the shuffles here: the iterator's, or those of one instance of a template.
+    pub draws: Arc<Draws>,
+    /// What the keys of the sources here derive from.
+    pub root: Key,
+    /// The branch of the plan.
+    pub path: u64,
+    /// Whether stages register counters of their own (not in instances of templates).
+    pub counted: bool,
+    /// In later passes of a `repeat`: the next of the first pass's counters to use again.
+    pub reuse: Option<Arc<AtomicUsize>>,
+}
+
+impl Env {
+    /// The root of the source in this branch.
+    pub fn source_root(&self) -> Key {
+        self.root.child(self.path)
+    }
+
+    /// The environment of input `i` of a node with several inputs.
+    #[must_use]
+    pub fn branch(&self, i: usize) -> Self {
+        Self { path: branch(self.path, i), ..self.clone() }
+    }
+
+    /// The environment of an instance of a template for the element with that key.
+    #[must_use]
+    pub fn instance(&self, element: Key) -> Self {
+        Self {
+            root: element.child(7),
+            path: 0,
+            draws: Arc::new(Draws::default()),
+            counted: false,
+            reuse: None,
+            ..self.clone()
+        }
+    }
+
+    /// The environment of pass `n` of a `repeat`.
+    #[must_use]
+    pub fn epoch(&self, n: u64) -> Self {
+        Self { root: self.root.epoch(n), ..self.clone() }
+    }
+
+    /// The counters of a stage that is being built.
+    pub fn stats(&self, name: &str) -> Arc<StageStats> {
+        let mut all = lock(&self.shared.stats);
+        if let Some(next) = &self.reuse
+            && let Some(known) = all.get(next.fetch_add(1, Relaxed)).filter(|s| s.name == name)
+        {
+            return Arc::clone(known);
+        }
+        if !self.counted {
+            let inner = format!("{name} (inner)");
+            if let Some(known) = all.iter().find(|s| s.name == inner) {
+                return Arc::clone(known);
+            }
+            let made = Arc::new(StageStats::new(&inner));
+            all.push(Arc::clone(&made));
+            return made;
+        }
+        let made = Arc::new(StageStats::new(name));
+        all.push(Arc::clone(&made));
+        made
+    }
+}
+
+impl Env {
+    /// Bytes that may be made ahead of the reader: the option, or a quarter of the memory that the
+    /// process may use.
+    pub fn budget(&self) -> u64 {
+        self.shared.options.ram_budget.unwrap_or_else(|| memory_limit() / 4)
+    }
+}
+
+/// Memory that the process may use in bytes: the cgroup's limit or the machine's memory.
+fn memory_limit() -> u64 {
+    static LIMIT: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+        let machine = std::fs::read_to_string("/proc/meminfo")
+            .ok()
+            .and_then(|text| text.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()))
+            .map_or(4 << 30, |kb| kb * 1024);
+        ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+            .iter()
+            .filter_map(|p| number(p))
+            .fold(machine, u64::min)
+    })
+}

@@ -1,0 +1,203 @@
+//! A pass over a plan.
+
+use crate::env::{Draws, Env, Shared};
+use crate::lower;
+use crate::pool::{Pool, lock};
+use crate::stage::Feed;
+use crate::state::{StateReader, StateWriter};
+use crate::stats::StageReport;
+use gristmill_plan::dataset::{Op, Options};
+use gristmill_plan::optimize::{self, Optimized};
+use gristmill_plan::{Class, Plan, registry};
+use gristmill_types::{Block, Error, Key, Kind, Result, Value};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// Version of the state's layout.
+const STATE_VERSION: u64 = 1;
+
+/// One pass over a dataset. Dropping it stops everything that it started.
+pub struct DatasetIterator {
+    feed: Feed,
+    shared: Arc<Shared>,
+    draws: Arc<Draws>,
+    fingerprint: u64,
+    owner: u32,
+    started: Instant,
+}
+
+impl DatasetIterator {
+    /// Starts a pass: every shuffle of the plan takes its next epoch now, nothing is read yet.
+    ///
+    /// # Errors
+    /// What a stage refuses, e.g. a template parameter of a wrong kind.
+    pub fn new(plan: &Plan) -> Result<Self> {
+        let iteration = plan.iterations.fetch_add(1, Ordering::SeqCst);
+        let draws = Draws::take(plan);
+        Self::build(plan, draws, iteration, entropy()?)
+    }
+
+    /// Goes on where a state was saved, with the values that an uninterrupted pass would give.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the state is damaged or of another plan, or the data have changed.
+    pub fn resume(plan: &Plan, state: &[u8]) -> Result<Self> {
+        let mut r = StateReader::new(state);
+        let version = r.u64()?;
+        if version != STATE_VERSION {
+            return Err(Error::invalid(format!("the iterator state has version {version}, this is version {STATE_VERSION}")));
+        }
+        let fingerprint = r.u64()?;
+        if fingerprint != plan.fingerprint() {
+            return Err(Error::invalid("the iterator state was made by another pipeline")
+                .hint("build the dataset with the same transformations, numbers and functions as when the state was saved"));
+        }
+        let (iteration, entropy) = (r.u64()?, r.u64()?);
+        let n = r.count(r.remaining())?;
+        let bases = (0..n).map(|_| r.u64()).collect::<Result<Vec<_>>>()?;
+        plan.iterations.store(iteration + 1, Ordering::SeqCst);
+        let mut it = Self::build(plan, Draws::restored(plan, &bases), iteration, entropy)?;
+        it.feed.restore(&mut r)?;
+        Ok(it)
+    }
+
+    fn build(plan: &Plan, draws: Draws, iteration: u64, entropy: u64) -> Result<Self> {
+        let options = options_of(plan);
+        let Optimized { plan: optimized, .. } = optimize::optimize(plan, &options)?;
+        let track = plan
+            .impure_ops()
+            .iter()
+            .any(|(_, name)| registry::lookup(name).is_ok_and(|op| op.class == Class::Random));
+        let pool = match options.threads {
+            Some(n) => Pool::start(usize::try_from(n).unwrap_or(1)),
+            None => Pool::global(),
+        };
+        let draws = Arc::new(draws);
+        let shared = Arc::new(Shared {
+            cancelled: Arc::new(AtomicBool::new(false)),
+            pool,
+            entropy,
+            iteration,
+            options,
+            track,
+            stats: Mutex::new(Vec::new()),
+            warnings: Mutex::new(Vec::new()),
+        });
+        let env = Env {
+            shared: Arc::clone(&shared),
+            draws: Arc::clone(&draws),
+            root: Key::root(0, iteration),
+            path: 0,
+            counted: true,
+            reuse: None,
+        };
+        let stage = lower::build(&optimized, &env)?;
+        Ok(Self {
+            feed: Feed::new(stage),
+            shared,
+            draws,
+            fingerprint: plan.fingerprint(),
+            owner: std::process::id(),
+            started: Instant::now(),
+        })
+    }
+
+    /// The next element, an error in its place, or `None` at the end. After an error the next call
+    /// goes on.
+    pub fn next_element(&mut self) -> Option<Result<Vec<Value>>> {
+        if let Err(e) = self.check_process() {
+            return Some(Err(e));
+        }
+        let block = self.feed.next(1, 4096)?;
+        Some(match block.failed {
+            Some(e) => Err(e),
+            None => Ok(block.element(0)),
+        })
+    }
+
+    /// As [`DatasetIterator::next_element`], waiting at most that long; `None` if it is not ready by
+    /// then.
+    pub fn poll_element(&mut self, timeout: std::time::Duration) -> Option<Option<Result<Vec<Value>>>> {
+        if self.owner == std::process::id() && !self.feed.ready(timeout) {
+            return None;
+        }
+        Some(self.next_element())
+    }
+
+    /// The next elements as a block: at least one outcome, at most `want`.
+    pub fn next_block(&mut self, want: usize) -> Option<Block> {
+        if let Err(e) = self.check_process() {
+            return Some(Block::error(e));
+        }
+        self.feed.next(want.max(1), want.max(1))
+    }
+
+    /// After a fork the child has none of the threads that would make elements.
+    fn check_process(&self) -> Result<()> {
+        if self.owner == std::process::id() {
+            return Ok(());
+        }
+        Err(Error::new(Kind::FailedPrecondition, "this iterator was made in another process and does not survive fork()")
+            .hint("make the iterator after the fork: the dataset itself may be used on both sides"))
+    }
+
+    /// The position after the last element given, in some hundred bytes: no data.
+    pub fn state(&self) -> Vec<u8> {
+        let mut w = StateWriter::default();
+        w.u64(STATE_VERSION);
+        w.u64(self.fingerprint);
+        w.u64(self.shared.iteration);
+        w.u64(self.shared.entropy);
+        let bases = self.draws.bases();
+        w.u64(bases.len() as u64);
+        bases.iter().for_each(|&b| w.u64(b));
+        self.feed.save(&mut w);
+        w.into_bytes()
+    }
+
+    /// The counters of every stage, sources first, and the seconds since the pass was started.
+    pub fn report(&self) -> (Vec<StageReport>, f64) {
+        let stages = lock(&self.shared.stats).iter().map(|s| s.snapshot()).collect();
+        (stages, self.started.elapsed().as_secs_f64())
+    }
+
+    /// Takes what the user should hear and was not yet told.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.shared.warnings))
+    }
+}
+
+impl Iterator for DatasetIterator {
+    type Item = Result<Vec<Value>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_element()
+    }
+}
+
+impl Drop for DatasetIterator {
+    fn drop(&mut self) {
+        self.shared.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The options that hold for the whole plan: inner ones win over outer ones.
+fn options_of(plan: &Plan) -> Options {
+    let mut all = Options::default();
+    plan.walk(&mut |p| {
+        if let Op::WithOptions(w) = &p.op {
+            all = w.options.over(&all);
+        }
+    });
+    all
+}
+
+/// 64 bits from the operating system.
+fn entropy() -> Result<u64> {
+    let mut bytes = [0; 8];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes))
+        .map_err(|e| Error::new(Kind::Unknown, format!("cannot read random numbers of the system: {e}")))?;
+    Ok(u64::from_ne_bytes(bytes))
+}

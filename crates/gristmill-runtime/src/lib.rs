@@ -1,0 +1,15 @@
+//! Runs gristmill plans: pull-based stages that exchange blocks, one worker pool per process, exact
+//! saved positions, and counters that say where the time goes.
+//!
+//! Kernels reach this crate through the registry of `gristmill-plan`; it never names an op.
+
+pub mod env;
+pub mod iterator;
+mod lower;
+pub mod pool;
+pub mod stage;
+pub mod state;
+pub mod stats;
+
+pub use iterator::DatasetIterator;
+pub use stats::StageReport;

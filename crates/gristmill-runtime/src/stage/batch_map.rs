@@ -1,0 +1,264 @@
+//! `map` into `batch`: each value is written once, straight into its place in the batch.
+
+use super::batch::{batch_size, concat, joined_ids, one_row};
+use super::map::{Pace, TARGET_NS, Work, evaluate};
+use super::{Stage, pass, position};
+use crate::env::Env;
+use crate::pool::Job;
+use crate::state::{StateReader, StateWriter};
+use gristmill_plan::dataset::{Batch, Map};
+use gristmill_plan::{Program, Scratch};
+use gristmill_types::{BatchBuilder, Block, Column, DType, Error, Ids, Result, Shape};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+/// Consecutive outcomes of the input and the position at which they were read.
+struct Piece {
+    block: Block,
+    before: Arc<Vec<u8>>,
+    used: u64,
+}
+
+/// What a worker made of a piece: columns that were not laid out in advance, elements done, the
+/// error of the next one.
+type Made = Result<(Vec<Option<Column>>, usize, Option<Error>)>;
+
+struct Part {
+    piece: Piece,
+    job: Job<(Made, u64)>,
+}
+
+/// A batch under construction.
+struct Open {
+    builder: Arc<BatchBuilder>,
+    parts: Vec<Part>,
+    count: usize,
+}
+
+/// See the module.
+pub(crate) struct BatchMapStage {
+    input: Box<dyn Stage>,
+    /// Outcomes to be read again, since a batch before them broke.
+    again: VecDeque<Piece>,
+    work: Arc<Work>,
+    env: Env,
+    size: usize,
+    drop_remainder: bool,
+    layout: Vec<Option<(DType, Shape)>>,
+    open: VecDeque<Open>,
+    ended: bool,
+    pace: Pace,
+    depth: usize,
+}
+
+impl BatchMapStage {
+    pub(crate) fn new(input: Box<dyn Stage>, map: &Map, batch: &Batch, env: &Env) -> Result<Self> {
+        let captures = map.captures.iter().map(|c| c.value().cloned()).collect::<Result<Vec<_>>>()?;
+        let program = Program::new(Arc::clone(&map.graph), &captures)?;
+        let specs = map.graph.output_specs();
+        let layout: Vec<Option<(DType, Shape)>> = map
+            .structure
+            .leaves()
+            .into_iter()
+            .map(|&i| (specs[i].is_dense() && specs[i].dtype().is_plain()).then(|| Some((specs[i].dtype(), specs[i].shape().full()?))).flatten())
+            .collect();
+        let size = batch_size(batch.size.as_int()?)?;
+        let bytes: usize = layout.iter().flatten().map(|(d, s)| d.size() * s.count()).sum::<usize>().max(1) * size;
+        let budget = usize::try_from(env.budget()).unwrap_or(usize::MAX);
+        let depth = (budget / bytes.max(1)).clamp(1, env.shared.pool.workers() + 2);
+        Ok(Self {
+            input,
+            again: VecDeque::new(),
+            work: Arc::new(Work { program, entropy: env.shared.entropy, stats: env.stats("map+batch") }),
+            env: env.clone(),
+            size,
+            drop_remainder: batch.drop_remainder,
+            layout,
+            open: VecDeque::new(),
+            ended: false,
+            pace: Pace::NEW,
+            depth,
+        })
+    }
+
+    fn read(&mut self, want: usize) -> Option<Piece> {
+        if let Some(mut piece) = self.again.pop_front() {
+            let n = piece.block.outcomes();
+            if n > want {
+                let rest = piece.block.outcome_slice(want, n - want);
+                piece.block = piece.block.outcome_slice(0, want);
+                self.again.push_front(Piece { block: rest, before: Arc::clone(&piece.before), used: piece.used + want as u64 });
+            }
+            return Some(piece);
+        }
+        if self.ended {
+            return None;
+        }
+        let before = Arc::new(position(&*self.input));
+        match self.input.next(want) {
+            Some(block) => Some(Piece { block, before, used: 0 }),
+            None => {
+                self.ended = true;
+                None
+            }
+        }
+    }
+
+    /// Reads the elements of one more batch and gives them to the workers.
+    fn start(&mut self) -> Result<bool> {
+        let builder = Arc::new(BatchBuilder::new(self.size, &self.layout)?);
+        let mut open = Open { builder, parts: Vec::new(), count: 0 };
+        while open.count < self.size && !self.env.shared.is_cancelled() {
+            let want = self.pace.block(TARGET_NS).min(self.size - open.count);
+            let Some(piece) = self.read(want) else { break };
+            let (n, start, broke) = (piece.block.len, open.count, piece.block.failed.is_some());
+            let (work, builder, block) = (Arc::clone(&self.work), Arc::clone(&open.builder), piece.block.clone());
+            let job = self.env.shared.pool.submit(move |scratch| {
+                let began = Instant::now();
+                let made = run(&work, scratch, &block, &builder, start);
+                work.stats.busy(began);
+                (made, u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+            });
+            open.count += n;
+            open.parts.push(Part { piece, job });
+            if broke {
+                break;
+            }
+        }
+        let any = !open.parts.is_empty();
+        if any {
+            self.open.push_back(open);
+        }
+        Ok(any)
+    }
+
+    /// Waits for a batch and closes it.
+    fn finish(&mut self, open: Open) -> Option<Block> {
+        let mut pieces = Vec::with_capacity(open.parts.len());
+        let mut columns: Vec<Vec<Column>> = self.layout.iter().map(|_| Vec::new()).collect();
+        let mut failed = None;
+        let began = Instant::now();
+        for part in open.parts {
+            let n = part.piece.block.len;
+            let made = part.job.wait().and_then(|(made, ns)| {
+                self.pace.learn(n.max(1), ns);
+                made
+            });
+            if failed.is_none() {
+                match made {
+                    Ok((made, done, error)) => {
+                        for (all, c) in columns.iter_mut().zip(made) {
+                            all.extend(c);
+                        }
+                        failed = error.map(|e| (e, pieces.len(), done + 1));
+                    }
+                    Err(e) => failed = Some((e, pieces.len(), 1)),
+                }
+                if failed.is_none()
+                    && let Some(e) = &part.piece.block.failed
+                {
+                    failed = Some((e.clone(), pieces.len(), n + 1));
+                }
+            }
+            pieces.push(part.piece);
+        }
+        self.work.stats.wait(began);
+        if let Some((e, at, used)) = failed {
+            self.rewind(pieces, at, used);
+            return Some(Block::error(e));
+        }
+        let count = open.count;
+        if count < self.size && self.drop_remainder {
+            return None;
+        }
+        Some(self.close(open.builder, columns, &pieces, count).unwrap_or_else(Block::error))
+    }
+
+    /// The batch up to the error is lost; everything after it is read again into new batches.
+    fn rewind(&mut self, pieces: Vec<Piece>, at: usize, used: usize) {
+        let mut later: Vec<Piece> = pieces.into_iter().skip(at).collect();
+        if let Some(first) = later.first_mut() {
+            let n = first.block.outcomes();
+            first.used += used as u64;
+            first.block = first.block.outcome_slice(used, n.saturating_sub(used));
+            if used >= n {
+                later.remove(0);
+            }
+        }
+        for open in self.open.drain(..) {
+            later.extend(open.parts.into_iter().map(|p| p.piece));
+        }
+        for piece in later.into_iter().rev() {
+            self.again.push_front(piece);
+        }
+    }
+
+    fn close(&self, builder: Arc<BatchBuilder>, columns: Vec<Vec<Column>>, pieces: &[Piece], count: usize) -> Result<Block> {
+        let builder = Arc::try_unwrap(builder).map_err(|_| Error::internal("a batch is still being written"))?;
+        let laid_out = builder.finish(&(0..count).collect::<Vec<_>>())?;
+        let columns = laid_out
+            .into_iter()
+            .zip(columns)
+            .map(|(t, parts)| match t {
+                Some(t) => {
+                    self.work.stats.bytes_written.fetch_add(t.byte_len() as u64, Relaxed);
+                    one_row(t.into())
+                }
+                None => concat(&parts.iter().collect::<Vec<_>>(), &self.work.stats).and_then(one_row),
+            })
+            .collect::<Result<_>>()?;
+        let ids: Vec<Ids> = pieces.iter().map(|p| p.block.ids.clone()).collect();
+        let lens: Vec<usize> = pieces.iter().map(|p| p.block.len).collect();
+        Ok(Block::new(1, columns, joined_ids(self.env.shared.track, &ids, &lens, count.max(1))))
+    }
+}
+
+fn run(work: &Work, scratch: &mut Scratch, block: &Block, builder: &BatchBuilder, start: usize) -> Made {
+    if block.len == 0 {
+        return Ok((Vec::new(), 0, None));
+    }
+    let mut slots = builder.take(start, block.len)?;
+    evaluate(work, scratch, &block.columns, block.len, &block.ids, &mut slots.columns)
+}
+
+impl Stage for BatchMapStage {
+    fn next(&mut self, _: usize) -> Option<Block> {
+        loop {
+            while self.open.len() < self.depth {
+                match self.start() {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(e) => return Some(Block::error(e)),
+                }
+            }
+            let front = self.open.pop_front()?;
+            if let Some(block) = self.finish(front) {
+                self.work.stats.block(&block);
+                return Some(block);
+            }
+        }
+    }
+
+    fn save(&self, to: &mut StateWriter) {
+        let first = self.open.front().and_then(|o| o.parts.first()).map(|p| &p.piece).or(self.again.front());
+        match first {
+            Some(piece) => {
+                to.bytes(&piece.before);
+                to.u64(piece.used);
+            }
+            None => {
+                to.bytes(&position(&*self.input));
+                to.u64(0);
+            }
+        }
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<()> {
+        let at = from.bytes()?;
+        let used = from.u64()?;
+        self.input.restore(&mut StateReader::new(at))?;
+        pass(&mut *self.input, used)
+    }
+}

@@ -1,0 +1,257 @@
+//! `cache` in memory: the first pass's elements, kept; a partial pass is continued by the next.
+
+use super::{Stage, position};
+use crate::env::{Draws, Env, Shared};
+use crate::lower;
+use crate::pool::lock;
+use crate::state::{StateReader, StateWriter};
+use crate::stats::StageStats;
+use gristmill_plan::Plan;
+use gristmill_plan::dataset::CacheSlot;
+use gristmill_types::{Block, Error, Key, Result};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+
+/// The pass whose elements a cache holds.
+#[derive(Clone)]
+struct Pass {
+    iteration: u64,
+    entropy: u64,
+    root: Key,
+    bases: Vec<u64>,
+    draws: Arc<Draws>,
+    /// Position of the input at its start.
+    begin: Vec<u8>,
+}
+
+impl PartialEq for Pass {
+    fn eq(&self, other: &Self) -> bool {
+        (self.iteration, self.entropy, self.root, &self.bases, &self.begin)
+            == (other.iteration, other.entropy, other.root, &other.bases, &other.begin)
+    }
+}
+
+/// What a cache holds.
+struct Kept {
+    pass: Pass,
+    /// Blocks with the number of elements before each.
+    blocks: Vec<(u64, Block)>,
+    elements: u64,
+    /// Errors of the first pass, with the number of elements before each. Later passes skip them.
+    failed: Vec<(u64, Error)>,
+    bytes: u64,
+    complete: bool,
+    /// The stage that reads on, and whose iterator it belongs to.
+    reader: Option<(Arc<Shared>, Box<dyn Stage>)>,
+    /// Position of the input after the elements held.
+    at: Vec<u8>,
+}
+
+/// See the module.
+pub(crate) struct CacheStage {
+    plan: Plan,
+    env: Env,
+    slot: Arc<CacheSlot>,
+    kept: Option<Arc<Mutex<Kept>>>,
+    at: u64,
+    /// Errors given so far.
+    errors: usize,
+    /// Whether this pass began before the cache was complete, and so gives errors too.
+    first: bool,
+    stats: Arc<StageStats>,
+}
+
+impl CacheStage {
+    /// A cache of the elements of `plan`. The input is built here, so that its shuffles take their
+    /// epochs now, as in TensorFlow, even where a full cache makes it needless.
+    pub(crate) fn new(plan: &Plan, slot: &Arc<CacheSlot>, env: &Env) -> Result<Self> {
+        let stage = Self {
+            plan: plan.clone(),
+            env: env.clone(),
+            slot: Arc::clone(slot),
+            kept: None,
+            at: 0,
+            errors: 0,
+            first: true,
+            stats: env.stats("cache"),
+        };
+        let input = lower::build(plan, env)?;
+        let mut held = lock(&slot.0);
+        if held.is_none() {
+            let begin = position(&*input);
+            let pass = Pass {
+                iteration: env.shared.iteration,
+                entropy: env.shared.entropy,
+                root: env.root,
+                bases: env.draws.bases(),
+                draws: Arc::clone(&env.draws),
+                begin: begin.clone(),
+            };
+            let reader = Some((Arc::clone(&env.shared), input));
+            *held = Some(Box::new(Arc::new(Mutex::new(Kept {
+                pass,
+                blocks: Vec::new(),
+                elements: 0,
+                failed: Vec::new(),
+                bytes: 0,
+                complete: false,
+                reader,
+                at: begin,
+            }))));
+        }
+        drop(held);
+        Ok(stage)
+    }
+
+    fn kept(&mut self) -> Result<Arc<Mutex<Kept>>> {
+        if let Some(kept) = &self.kept {
+            return Ok(Arc::clone(kept));
+        }
+        let held = lock(&self.slot.0);
+        let kept = held
+            .as_ref()
+            .and_then(|any| any.downcast_ref::<Arc<Mutex<Kept>>>())
+            .map(Arc::clone)
+            .ok_or_else(|| Error::internal("a cache slot holds something else"))?;
+        drop(held);
+        self.first = !lock(&kept).complete;
+        self.kept = Some(Arc::clone(&kept));
+        Ok(kept)
+    }
+
+    /// Reads one more block into the cache.
+    fn extend(&self, kept: &mut Kept, want: usize) -> Result<()> {
+        let alive = kept.reader.as_ref().is_some_and(|(owner, _)| !owner.is_cancelled());
+        if !alive {
+            // The iterator that read so far is gone: its pass goes on with this one's threads.
+            let mut env = self.env.clone();
+            env.root = kept.pass.root;
+            env.draws = Arc::clone(&kept.pass.draws);
+            env.counted = false;
+            env.shared = Arc::new(self.env.shared.like(kept.pass.iteration, kept.pass.entropy));
+            let mut input = lower::build(&self.plan, &env)?;
+            input.restore(&mut StateReader::new(&kept.at))?;
+            kept.reader = Some((env.shared, input));
+        }
+        let Some((_, input)) = &mut kept.reader else { return Ok(()) };
+        match input.next(want) {
+            Some(mut block) => {
+                let failed = block.failed.take();
+                kept.at = position(&**input);
+                if block.len > 0 {
+                    kept.bytes += block.byte_len() as u64;
+                    let before = kept.elements;
+                    kept.elements += block.len as u64;
+                    kept.blocks.push((before, block));
+                    self.stats.bytes_held.store(kept.bytes, Relaxed);
+                }
+                if let Some(e) = failed {
+                    kept.failed.push((kept.elements, e));
+                }
+            }
+            None => {
+                kept.complete = !self.env.shared.is_cancelled();
+                kept.reader = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, want: usize) -> Result<Option<Block>> {
+        let kept = self.kept()?;
+        let mut kept = lock(&kept);
+        loop {
+            let error = kept.failed.get(self.errors).filter(|_| self.first);
+            if let Some((_, e)) = error.filter(|(before, _)| *before == self.at) {
+                self.errors += 1;
+                return Ok(Some(Block::error(e.clone())));
+            }
+            if self.at < kept.elements {
+                let until = error.map_or(u64::MAX, |(before, _)| *before);
+                let i = kept.blocks.partition_point(|(before, _)| *before <= self.at) - 1;
+                let (before, block) = &kept.blocks[i];
+                let start = usize::try_from(self.at - before).unwrap_or(usize::MAX);
+                let most = usize::try_from(until - self.at).unwrap_or(usize::MAX);
+                let part = block.outcome_slice(start, want.min(most));
+                self.at += part.len as u64;
+                return Ok(Some(part));
+            }
+            if kept.complete || self.env.shared.is_cancelled() {
+                return Ok(None);
+            }
+            self.extend(&mut kept, want)?;
+        }
+    }
+}
+
+impl Stage for CacheStage {
+    fn next(&mut self, want: usize) -> Option<Block> {
+        let block = self.read(want).unwrap_or_else(|e| Some(Block::error(e)))?;
+        self.stats.block(&block);
+        Some(block)
+    }
+
+    fn save(&self, to: &mut StateWriter) {
+        to.u64(self.at);
+        to.u64(self.errors as u64);
+        to.bool(self.first);
+        let held = self.kept.clone().or_else(|| {
+            lock(&self.slot.0).as_ref().and_then(|any| any.downcast_ref::<Arc<Mutex<Kept>>>()).map(Arc::clone)
+        });
+        let Some(kept) = held else {
+            to.bool(false);
+            return;
+        };
+        let pass = lock(&kept).pass.clone();
+        to.bool(true);
+        to.u64(pass.iteration);
+        to.u64(pass.entropy);
+        to.u64(pass.root.0 as u64);
+        to.u64((pass.root.0 >> 64) as u64);
+        to.u64(pass.bases.len() as u64);
+        pass.bases.iter().for_each(|&b| to.u64(b));
+        to.bytes(&pass.begin);
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<()> {
+        let (at, errors, first) = (from.u64()?, from.u64()?, from.bool()?);
+        if !from.bool()? {
+            return Ok(());
+        }
+        let (iteration, entropy) = (from.u64()?, from.u64()?);
+        let root = Key(u128::from(from.u64()?) | u128::from(from.u64()?) << 64);
+        let n = from.count(from.remaining())?;
+        let bases = (0..n).map(|_| from.u64()).collect::<Result<Vec<_>>>()?;
+        let begin = from.bytes()?.to_vec();
+        let draws = Arc::new(self.env.draws.with_bases(&bases));
+        let pass = Pass { iteration, entropy, root, bases, draws, begin };
+        let mine = self.kept()?;
+        if lock(&mine).pass != pass {
+            let at = pass.begin.clone();
+            let fresh = Arc::new(Mutex::new(Kept {
+                pass,
+                blocks: Vec::new(),
+                elements: 0,
+                failed: Vec::new(),
+                bytes: 0,
+                complete: false,
+                reader: None,
+                at,
+            }));
+            *lock(&self.slot.0) = Some(Box::new(Arc::clone(&fresh)));
+            self.kept = Some(fresh);
+        }
+        let kept = self.kept()?;
+        let errors = usize::try_from(errors).unwrap_or(usize::MAX);
+        let mut held = lock(&kept);
+        while !held.complete && (held.elements < at || (first && held.failed.len() < errors)) {
+            self.extend(&mut held, 4096)?;
+        }
+        if held.elements < at {
+            return Err(Error::invalid(format!("the iterator state needs {at} cached elements, the input has {}", held.elements)));
+        }
+        drop(held);
+        (self.at, self.errors, self.first) = (at, errors, first);
+        Ok(())
+    }
+}

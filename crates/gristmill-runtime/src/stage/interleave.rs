@@ -1,0 +1,203 @@
+//! `interleave` and `flat_map`: one dataset per element, in turn.
+
+use super::{Feed, Stage, position};
+use crate::env::Env;
+use crate::lower;
+use crate::state::{StateReader, StateWriter};
+use crate::stats::StageStats;
+use gristmill_plan::dataset::Template;
+use gristmill_plan::{Draw, OpCx, Plan, Program, Scratch};
+use gristmill_types::{Block, Column, Error, Id, Ids, Result, Value};
+use std::sync::Arc;
+
+/// A dataset that is being read.
+struct Open {
+    /// Position of the outer input before the element that it was made of.
+    outer: Arc<Vec<u8>>,
+    feed: Feed,
+}
+
+/// See the module.
+pub(crate) struct InterleaveStage {
+    outer: Box<dyn Stage>,
+    outer_ended: bool,
+    template: Template,
+    captures: Vec<Value>,
+    env: Env,
+    slots: Vec<Option<Open>>,
+    cycle_at: usize,
+    block_at: usize,
+    block: usize,
+    scratch: Scratch,
+    stats: Arc<StageStats>,
+}
+
+impl InterleaveStage {
+    pub(crate) fn new(outer: Box<dyn Stage>, template: &Template, cycle: usize, block: usize, name: &str, env: &Env) -> Result<Self> {
+        Ok(Self {
+            outer,
+            outer_ended: false,
+            captures: template.captures.iter().map(|c| c.value().cloned()).collect::<Result<_>>()?,
+            template: template.clone(),
+            env: env.clone(),
+            slots: (0..cycle.max(1)).map(|_| None).collect(),
+            cycle_at: 0,
+            block_at: 0,
+            block,
+            scratch: Scratch::default(),
+            stats: env.stats(name),
+        })
+    }
+
+    /// The dataset of an element.
+    fn instantiate(&mut self, element: &[Value], id: &Id) -> Result<Box<dyn Stage>> {
+        let mut cx = OpCx {
+            scratch: &mut self.scratch,
+            draw: Draw::Element { entropy: self.env.shared.entropy, key: id.key },
+            op_id: 0,
+        };
+        let params = Program::eval_nested(&self.template.graph, &mut cx, element, &self.captures)?;
+        let plan: Plan = self.template.plan.bind(&params)?;
+        lower::build(&plan, &self.env.instance(id.key))
+    }
+
+    /// Opens the next dataset in the current slot; gives an error in its place.
+    fn open(&mut self) -> Result<()> {
+        let before = Arc::new(position(&*self.outer));
+        let Some(block) = self.outer.next(1) else {
+            self.outer_ended = true;
+            return Ok(());
+        };
+        if let Some(e) = block.failed {
+            return Err(e);
+        }
+        let stage = self.instantiate(&block.element(0), &block.ids.get(0))?;
+        self.slots[self.cycle_at] = Some(Open { outer: before, feed: Feed::new(stage) });
+        Ok(())
+    }
+
+    fn advance(&mut self) {
+        self.cycle_at = (self.cycle_at + 1) % self.slots.len();
+        self.block_at = 0;
+    }
+
+    /// The next outcomes of one dataset: never more than its turn.
+    fn turn(&mut self, want: usize) -> Option<Block> {
+        while !self.env.shared.is_cancelled() {
+            let left = self.block - self.block_at;
+            match &mut self.slots[self.cycle_at] {
+                Some(open) => match open.feed.next(want.min(left), left.clamp(64, 4096)) {
+                    Some(block) => {
+                        // An error does not use up the turn.
+                        self.block_at += block.len;
+                        if self.block_at >= self.block {
+                            self.advance();
+                        }
+                        return Some(block);
+                    }
+                    None => {
+                        self.slots[self.cycle_at] = None;
+                        self.advance();
+                    }
+                },
+                None if !self.outer_ended => {
+                    if let Err(e) = self.open() {
+                        return Some(Block::error(e));
+                    }
+                }
+                None => {
+                    if self.slots.iter().all(Option::is_none) {
+                        return None;
+                    }
+                    self.advance();
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Stage for InterleaveStage {
+    fn next(&mut self, want: usize) -> Option<Block> {
+        let first = self.turn(want)?;
+        if first.outcomes() >= want || first.failed.is_some() || self.block > 64 {
+            self.stats.block(&first);
+            return Some(first);
+        }
+        // Short turns: several of them make a block.
+        let most = want.min(256);
+        let mut count = first.len;
+        let mut parts = vec![first];
+        let mut failed = None;
+        while count < most && failed.is_none() {
+            match self.turn(most - count) {
+                Some(mut block) => {
+                    failed = block.failed.take();
+                    count += block.len;
+                    parts.push(block);
+                }
+                None => break,
+            }
+        }
+        parts.retain(|p| p.len > 0);
+        let mut out = joined(&parts, count);
+        out.failed = failed;
+        self.stats.block(&out);
+        Some(out)
+    }
+
+    fn save(&self, to: &mut StateWriter) {
+        to.u64(self.cycle_at as u64);
+        to.u64(self.block_at as u64);
+        to.bool(self.outer_ended);
+        to.bytes(&position(&*self.outer));
+        for slot in &self.slots {
+            to.bool(slot.is_some());
+            if let Some(open) = slot {
+                to.bytes(&open.outer);
+                let mut inner = StateWriter::default();
+                open.feed.save(&mut inner);
+                to.bytes(&inner.into_bytes());
+            }
+        }
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<()> {
+        let cycle_at = from.count(self.slots.len().saturating_sub(1))?;
+        let block_at = usize::try_from(from.u64()?).unwrap_or(usize::MAX);
+        let outer_ended = from.bool()?;
+        let outer = from.bytes()?;
+        for i in 0..self.slots.len() {
+            if !from.bool()? {
+                continue;
+            }
+            let (at, inner) = (from.bytes()?, from.bytes()?);
+            self.cycle_at = i;
+            self.outer.restore(&mut StateReader::new(at))?;
+            self.open()?;
+            let open = self.slots[i].as_mut().ok_or_else(|| {
+                Error::invalid("the iterator state has a dataset open whose element is no longer there")
+            })?;
+            open.feed.restore(&mut StateReader::new(inner))?;
+        }
+        self.outer.restore(&mut StateReader::new(outer))?;
+        (self.cycle_at, self.block_at, self.outer_ended) = (cycle_at, block_at.min(self.block.saturating_sub(1)), outer_ended);
+        Ok(())
+    }
+}
+
+/// The elements of several blocks as one.
+fn joined(parts: &[Block], count: usize) -> Block {
+    if let [only] = parts {
+        return only.clone();
+    }
+    let columns = (0..parts.first().map_or(0, |p| p.columns.len()))
+        .map(|c| Column::from_values(parts.iter().flat_map(|p| (0..p.len).map(move |i| p.columns[c].get(i))).collect()))
+        .collect();
+    let ids = if parts.iter().all(|p| matches!(p.ids, Ids::None)) {
+        Ids::None
+    } else {
+        Ids::List(parts.iter().flat_map(|p| (0..p.len).map(move |i| p.ids.get(i))).collect())
+    };
+    Block::new(count, columns, ids)
+}

@@ -1,0 +1,274 @@
+//! `map`: a program per element, in order, several blocks at a time.
+
+use super::{Stage, pass, position};
+use crate::env::Env;
+use crate::pool::Job;
+use crate::state::{StateReader, StateWriter};
+use crate::stats::StageStats;
+use gristmill_plan::dataset::Map;
+use gristmill_plan::{Program, Run, Scratch};
+use gristmill_types::batch::RowsMut;
+use gristmill_types::{Block, Column, DType, Error, Frame, Ids, Origin, Result, Value};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A block of work takes about this long, in ns.
+pub(crate) const TARGET_NS: u64 = 1_000_000;
+/// Work below this is done on the spot: handing it to a worker costs more, in ns.
+pub(crate) const INLINE_NS: u64 = 60_000;
+
+/// What workers and the stage share.
+pub(crate) struct Work {
+    pub(crate) program: Program,
+    pub(crate) entropy: u64,
+    pub(crate) stats: Arc<StageStats>,
+}
+
+/// How long an element takes, learnt from the elements so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    ns: f64,
+}
+
+impl Pace {
+    pub(crate) const NEW: Self = Self { ns: -1.0 };
+
+    /// Learns from `n` elements that took `ns` together.
+    pub(crate) fn learn(&mut self, n: usize, ns: u64) {
+        let each = ns as f64 / n.max(1) as f64;
+        self.ns = if self.ns < 0.0 { each } else { self.ns * 0.75 + each * 0.25 };
+    }
+
+    /// Elements that take about `target` ns; 1 while nothing is known.
+    pub(crate) fn block(&self, target: u64) -> usize {
+        if self.ns < 0.0 { 1 } else { ((target as f64 / self.ns.max(0.1)) as usize).clamp(1, 16_384) }
+    }
+
+    /// What `n` elements will take, in ns.
+    pub(crate) fn cost(&self, n: usize) -> u64 {
+        (self.ns.max(0.0) * n as f64) as u64
+    }
+}
+
+/// A group of blocks that are the outcomes of one input block.
+struct Pending {
+    before: Vec<u8>,
+    outcomes: usize,
+    job: Job<(Vec<Block>, u64)>,
+}
+
+/// See the module.
+pub(crate) struct MapStage {
+    input: Box<dyn Stage>,
+    work: Arc<Work>,
+    env: Env,
+    pending: VecDeque<Pending>,
+    /// Finished outcomes of the front group, what was used of it, and where it began.
+    ready: VecDeque<Block>,
+    ready_before: Vec<u8>,
+    ready_used: u64,
+    ended: bool,
+    pace: Pace,
+    limit: usize,
+    scratch: Scratch,
+}
+
+impl MapStage {
+    pub(crate) fn new(input: Box<dyn Stage>, op: &Map, env: &Env) -> Result<Self> {
+        let captures = op.captures.iter().map(|c| c.value().cloned()).collect::<Result<Vec<_>>>()?;
+        let program = Program::new(Arc::clone(&op.graph), &captures)?;
+        let stats = env.stats("map");
+        let workers = env.shared.pool.workers();
+        let limit = op.parallel.map_or(2 * workers, |n| usize::try_from(n).unwrap_or(workers).clamp(1, 4 * workers));
+        Ok(Self {
+            input,
+            work: Arc::new(Work { program, entropy: env.shared.entropy, stats }),
+            env: env.clone(),
+            pending: VecDeque::new(),
+            ready: VecDeque::new(),
+            ready_before: Vec::new(),
+            ready_used: 0,
+            ended: false,
+            pace: Pace::NEW,
+            limit,
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// Takes outcomes of the front group.
+    fn take(&mut self, want: usize) -> Option<Block> {
+        let front = self.ready.front_mut()?;
+        let block = if front.outcomes() <= want {
+            self.ready.pop_front()?
+        } else {
+            let head = front.outcome_slice(0, want);
+            *front = front.outcome_slice(want, front.outcomes() - want);
+            head
+        };
+        self.ready_used += block.outcomes() as u64;
+        self.work.stats.block(&block);
+        Some(block)
+    }
+
+    /// Computes on the spot while that is cheaper than handing it over.
+    fn inline(&mut self, want: usize) -> Option<Block> {
+        self.ready_before = position(&*self.input);
+        self.ready_used = 0;
+        let n = want.min(self.pace.block(TARGET_NS));
+        let block = self.input.next(n)?;
+        let (count, start) = (block.len, Instant::now());
+        self.ready = apply(&self.work, &mut self.scratch, &block).into();
+        self.pace.learn(count.max(1), u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        self.take(want)
+    }
+}
+
+impl Stage for MapStage {
+    fn next(&mut self, want: usize) -> Option<Block> {
+        if let Some(block) = self.take(want) {
+            return Some(block);
+        }
+        if self.pending.is_empty() {
+            if self.ended {
+                return None;
+            }
+            if self.pace.cost(self.pace.block(TARGET_NS).min(want)) < INLINE_NS {
+                return self.inline(want);
+            }
+        }
+        while !self.ended && self.pending.len() < self.limit && !self.env.shared.is_cancelled() {
+            let before = position(&*self.input);
+            let Some(block) = self.input.next(self.pace.block(TARGET_NS)) else {
+                self.ended = true;
+                break;
+            };
+            let work = Arc::clone(&self.work);
+            let outcomes = block.outcomes();
+            let job = self.env.shared.pool.submit(move |scratch| {
+                let start = Instant::now();
+                let out = apply(&work, scratch, &block);
+                (out, u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+            });
+            self.pending.push_back(Pending { before, outcomes, job });
+        }
+        let front = self.pending.pop_front()?;
+        let start = Instant::now();
+        let result = front.job.wait();
+        self.work.stats.wait(start);
+        self.ready_before = front.before;
+        self.ready_used = 0;
+        match result {
+            Ok((blocks, ns)) => {
+                self.pace.learn(front.outcomes, ns);
+                self.ready = blocks.into();
+            }
+            Err(e) => self.ready = VecDeque::from([Block::error(e)]),
+        }
+        self.take(want)
+    }
+
+    fn skip(&mut self, n: u64) -> u64 {
+        let mut passed = 0;
+        while passed < n && (!self.ready.is_empty() || !self.pending.is_empty()) {
+            match self.next(usize::try_from(n - passed).unwrap_or(usize::MAX)) {
+                Some(b) => passed += b.outcomes() as u64,
+                None => return passed,
+            }
+        }
+        // Outcomes correspond one to one: nothing needs to be computed.
+        passed + if passed < n { self.input.skip(n - passed) } else { 0 }
+    }
+
+    fn save(&self, to: &mut StateWriter) {
+        if !self.ready.is_empty() {
+            to.bytes(&self.ready_before);
+            to.u64(self.ready_used);
+        } else if let Some(front) = self.pending.front() {
+            to.bytes(&front.before);
+            to.u64(0);
+        } else {
+            to.bytes(&position(&*self.input));
+            to.u64(0);
+        }
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<()> {
+        let at = from.bytes()?;
+        let used = from.u64()?;
+        self.input.restore(&mut StateReader::new(at))?;
+        pass(&mut *self.input, used)
+    }
+}
+
+/// All outcomes of a block, in blocks that end at each error.
+pub(crate) fn apply(work: &Work, scratch: &mut Scratch, block: &Block) -> Vec<Block> {
+    let start = Instant::now();
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < block.len {
+        let columns: Vec<Column> = block.columns.iter().map(|c| c.slice(at, block.len - at)).collect();
+        let ids = block.ids.slice(at, block.len - at);
+        match evaluate(work, scratch, &columns, block.len - at, &ids, &mut []) {
+            Ok((columns, done, failed)) => {
+                let columns = columns.into_iter().flatten().collect();
+                let mut made = Block::new(done, columns, ids.slice(0, done));
+                at += done + usize::from(failed.is_some());
+                made.failed = failed;
+                if made.outcomes() == 0 {
+                    break;
+                }
+                out.push(made);
+            }
+            Err(e) => {
+                out.push(Block::error(e));
+                at += 1;
+            }
+        }
+    }
+    if let Some(e) = &block.failed {
+        match out.last_mut() {
+            Some(last) if last.failed.is_none() => last.failed = Some(e.clone()),
+            _ => out.push(Block::error(e.clone())),
+        }
+    }
+    work.stats.busy(start);
+    out
+}
+
+/// Runs the program; an element's error gets its file, record or path.
+pub(crate) fn evaluate(
+    work: &Work,
+    scratch: &mut Scratch,
+    columns: &[Column],
+    n: usize,
+    ids: &Ids,
+    rows: &mut [Option<RowsMut<'_>>],
+) -> Result<(Vec<Option<Column>>, usize, Option<Error>)> {
+    let mut run = Run { scratch, entropy: work.entropy, copied: 0 };
+    let out = work.program.run(&mut run, columns, n, ids, rows)?;
+    work.stats.bytes_copied.fetch_add(run.copied, std::sync::atomic::Ordering::Relaxed);
+    let failed = out.failed.map(|e| located(e, columns, ids, out.done));
+    Ok((out.columns, out.done, failed))
+}
+
+/// The error with what is known of element `i`.
+fn located(e: Error, columns: &[Column], ids: &Ids, i: usize) -> Error {
+    if e.path().is_some() {
+        return e;
+    }
+    if let Origin::Record { file, index, offset } = ids.get(i).origin {
+        return e.frame(Frame::Record { index, offset }).in_file(&*file);
+    }
+    let text = columns.iter().find_map(|c| match c.get(i) {
+        Value::Tensor(t) if t.dtype() == DType::String && t.count() == 1 => {
+            let text = std::str::from_utf8(t.as_strings().first()?).ok()?.to_string();
+            (text.len() <= 300 && !text.chars().any(char::is_control)).then_some(text)
+        }
+        _ => None,
+    });
+    match text {
+        Some(text) => e.frame(Frame::Input { text }),
+        None => e,
+    }
+}

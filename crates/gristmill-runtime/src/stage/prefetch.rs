@@ -1,0 +1,247 @@
+//! `prefetch`: a thread that runs the stages above, ahead of the reader.
+
+use super::map::{Pace, TARGET_NS};
+use super::{Stage, pass, position};
+use crate::env::{Env, Shared};
+use crate::pool::lock;
+use crate::state::{StateReader, StateWriter};
+use crate::stats::StageStats;
+use gristmill_types::{Block, Error, Result};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Bytes of small elements that are always worth holding ready.
+const SMALL: usize = 256 << 10;
+
+#[derive(Default)]
+struct Queue {
+    /// Blocks with the position after each.
+    blocks: VecDeque<(Block, Arc<Vec<u8>>, usize)>,
+    elements: usize,
+    bytes: usize,
+    ended: bool,
+    stopped: bool,
+    waiting: bool,
+}
+
+struct Channel {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+/// See the module. The thread starts with the first element that is asked for.
+pub(crate) struct PrefetchStage {
+    input: Option<Box<dyn Stage>>,
+    thread: Option<JoinHandle<()>>,
+    channel: Arc<Channel>,
+    env: Env,
+    limit: usize,
+    current: Option<Block>,
+    used: usize,
+    before: Arc<Vec<u8>>,
+    after: Arc<Vec<u8>>,
+    owner: u32,
+    stats: Arc<StageStats>,
+}
+
+impl PrefetchStage {
+    pub(crate) fn new(input: Box<dyn Stage>, buffer: Option<u64>, env: &Env) -> Self {
+        let limit = buffer.map_or(2, |n| usize::try_from(n).unwrap_or(usize::MAX).max(1));
+        Self {
+            input: Some(input),
+            thread: None,
+            channel: Arc::new(Channel { queue: Mutex::new(Queue::default()), changed: Condvar::new() }),
+            env: env.clone(),
+            limit,
+            current: None,
+            used: 0,
+            before: Arc::default(),
+            after: Arc::default(),
+            owner: std::process::id(),
+            stats: env.stats("prefetch"),
+        }
+    }
+
+    fn start(&mut self) -> Result<()> {
+        let Some(stage) = self.input.take() else { return Ok(()) };
+        self.after = Arc::new(position(&*stage));
+        let (channel, shared, limit) = (Arc::clone(&self.channel), Arc::clone(&self.env.shared), self.limit);
+        let budget = usize::try_from(self.env.budget()).unwrap_or(usize::MAX);
+        let thread = std::thread::Builder::new()
+            .name("gristmill-prefetch".into())
+            .spawn(move || drive(stage, &channel, &shared, limit, budget))
+            .map_err(|e| Error::new(gristmill_types::Kind::ResourceExhausted, format!("cannot start a thread: {e}")))?;
+        self.thread = Some(thread);
+        Ok(())
+    }
+
+    fn refill(&mut self) -> bool {
+        let start = Instant::now();
+        let mut queue = lock(&self.channel.queue);
+        loop {
+            if let Some((block, after, bytes)) = queue.blocks.pop_front() {
+                queue.elements -= block.outcomes();
+                queue.bytes -= bytes;
+                let wake = queue.waiting;
+                drop(queue);
+                if wake {
+                    self.channel.changed.notify_all();
+                }
+                self.before = std::mem::replace(&mut self.after, after);
+                self.current = Some(block);
+                self.used = 0;
+                self.stats.wait(start);
+                return true;
+            }
+            if queue.ended || self.env.shared.is_cancelled() {
+                return false;
+            }
+            let (next, _) = self
+                .channel
+                .changed
+                .wait_timeout(queue, Duration::from_millis(200))
+                .unwrap_or_else(PoisonError::into_inner);
+            queue = next;
+        }
+    }
+}
+
+/// Runs the stages above until the end, never further ahead than allowed; one block is always
+/// allowed, so that progress depends on nobody else.
+fn drive(mut stage: Box<dyn Stage>, channel: &Channel, shared: &Shared, limit: usize, budget: usize) {
+    let mut pace = Pace::NEW;
+    let mut each = SMALL;
+    loop {
+        {
+            let mut queue = lock(&channel.queue);
+            while !queue.stopped
+                && !shared.is_cancelled()
+                && !queue.blocks.is_empty()
+                && (queue.bytes >= budget || (queue.elements >= limit && queue.bytes >= SMALL))
+            {
+                queue.waiting = true;
+                queue = channel.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            }
+            queue.waiting = false;
+            if queue.stopped || shared.is_cancelled() {
+                return;
+            }
+        }
+        let want = pace.block(TARGET_NS).min((SMALL / each.max(1)).max(limit).max(1)).min(4096);
+        let start = Instant::now();
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.next(want)));
+        let block = made.unwrap_or_else(|_| Some(Block::error(Error::internal("a stage panicked"))));
+        let Some(block) = block else {
+            let mut queue = lock(&channel.queue);
+            queue.ended = true;
+            drop(queue);
+            channel.changed.notify_all();
+            return;
+        };
+        pace.learn(block.outcomes(), u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let bytes = block.byte_len();
+        each = bytes / block.outcomes().max(1);
+        let after = Arc::new(position(&*stage));
+        let mut queue = lock(&channel.queue);
+        queue.elements += block.outcomes();
+        queue.bytes += bytes;
+        let first = queue.blocks.is_empty();
+        queue.blocks.push_back((block, after, bytes));
+        drop(queue);
+        if first {
+            channel.changed.notify_all();
+        }
+    }
+}
+
+impl Stage for PrefetchStage {
+    fn next(&mut self, want: usize) -> Option<Block> {
+        if self.input.is_some()
+            && let Err(e) = self.start()
+        {
+            return Some(Block::error(e));
+        }
+        if self.current.is_none() && !self.refill() {
+            return None;
+        }
+        let block = self.current.as_ref()?;
+        let part = block.outcome_slice(self.used, want);
+        self.used += part.outcomes();
+        if self.used >= block.outcomes() {
+            self.current = None;
+        }
+        self.stats.block(&part);
+        Some(part)
+    }
+
+    fn ready(&mut self, timeout: Duration) -> bool {
+        if self.start().is_err() || self.current.is_some() {
+            return true;
+        }
+        let end = Instant::now() + timeout;
+        let mut queue = lock(&self.channel.queue);
+        while queue.blocks.is_empty() && !queue.ended {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            queue = self.channel.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    fn skip(&mut self, n: u64) -> u64 {
+        if let Some(stage) = &mut self.input {
+            return stage.skip(n);
+        }
+        let mut passed = 0;
+        while passed < n {
+            match self.next(usize::try_from(n - passed).unwrap_or(usize::MAX)) {
+                Some(b) => passed += b.outcomes() as u64,
+                None => break,
+            }
+        }
+        passed
+    }
+
+    fn save(&self, to: &mut StateWriter) {
+        match (&self.input, &self.current) {
+            (Some(stage), _) => {
+                to.bytes(&position(&**stage));
+                to.u64(0);
+            }
+            (None, Some(_)) => {
+                to.bytes(&self.before);
+                to.u64(self.used as u64);
+            }
+            (None, None) => {
+                to.bytes(&self.after);
+                to.u64(0);
+            }
+        }
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<()> {
+        let at = from.bytes()?;
+        let used = from.u64()?;
+        let stage = self.input.as_mut().ok_or_else(|| Error::internal("a running prefetch was restored"))?;
+        stage.restore(&mut StateReader::new(at))?;
+        pass(&mut **stage, used)
+    }
+}
+
+impl Drop for PrefetchStage {
+    fn drop(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        if self.owner != std::process::id() {
+            // A forked child has no such thread; the lock may be held by it for ever.
+            std::mem::forget(thread);
+            return;
+        }
+        lock(&self.channel.queue).stopped = true;
+        self.channel.changed.notify_all();
+        drop(thread.join());
+    }
+}

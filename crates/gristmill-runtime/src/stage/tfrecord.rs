@@ -1,0 +1,234 @@
+//! `TFRecordDataset`: the records of files, as slices of the buffers that they were read into.
+
+use super::Stage;
+use crate::env::Env;
+use crate::state::{StateReader, StateWriter};
+use crate::stats::StageStats;
+use gristmill_plan::dataset::{Compression, TfRecord};
+use gristmill_record::frame::Span;
+use gristmill_record::reader::{CHUNK_BYTES, ChunkInfo, EndInfo, Filled, ReaderOptions, RecordReader};
+use gristmill_storage::{Source, Stores};
+use gristmill_types::{Block, Buffer, Bytes, Column, Error, Frame, Ids, Key, Result, Tensor};
+use std::ffi::OsStr;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+/// The file that is being read.
+struct Open {
+    reader: RecordReader<Box<dyn Source>>,
+    name: Arc<str>,
+}
+
+/// Records read and not yet given.
+struct Chunk {
+    buffer: Arc<Buffer>,
+    spans: Vec<Span>,
+    offsets: Arc<Vec<u64>>,
+    first_index: u64,
+    used: usize,
+}
+
+/// See the module.
+pub(crate) struct TfRecordStage {
+    files: Vec<Bytes>,
+    stores: Stores,
+    compression: Compression,
+    verify: bool,
+    file: usize,
+    open: Option<Open>,
+    chunk: Option<Chunk>,
+    /// Position of the next record in the current file.
+    index: u64,
+    offset: u64,
+    /// Records given since the start of the pass.
+    ordinal: u64,
+    root: Key,
+    env: Env,
+    stats: Arc<StageStats>,
+}
+
+impl TfRecordStage {
+    pub(crate) fn new(op: &TfRecord, env: &Env) -> Result<Self> {
+        Ok(Self {
+            files: op.files.value()?.tensor()?.as_strings().to_vec(),
+            stores: Stores::default(),
+            compression: op.compression,
+            verify: op.verify,
+            file: 0,
+            open: None,
+            chunk: None,
+            index: 0,
+            offset: 0,
+            ordinal: 0,
+            root: env.source_root(),
+            stats: env.stats("TFRecordDataset"),
+            env: env.clone(),
+        })
+    }
+
+    fn name(&self) -> Arc<str> {
+        self.files.get(self.file).map_or_else(|| "".into(), |f| String::from_utf8_lossy(f).into())
+    }
+
+    /// Opens the current file at the current position.
+    fn open(&mut self) -> Result<()> {
+        let name = self.name();
+        let path = OsStr::from_bytes(&self.files[self.file]);
+        let mut source = self.stores.of(path)?.open(path)?;
+        let options = ReaderOptions {
+            compression: match self.compression {
+                Compression::Detect => None,
+                Compression::None => Some(gristmill_record::codec::Compression::None),
+                Compression::Gzip => Some(gristmill_record::codec::Compression::Gzip),
+                Compression::Zlib => Some(gristmill_record::codec::Compression::Zlib),
+            },
+            verify: self.verify,
+            size: Some(source.size()),
+        };
+        let wrong = |e: gristmill_record::error::ReadError| Error::from(e).in_file(&*name);
+        if self.index == 0 {
+            let reader = RecordReader::open(source, &options).map_err(wrong)?;
+            self.open = Some(Open { reader, name });
+            return Ok(());
+        }
+        let probe = RecordReader::open(source, &options).map_err(wrong)?;
+        let mut reader = probe;
+        if reader.compression() == gristmill_record::codec::Compression::None {
+            source = self.stores.of(path)?.open(path)?;
+            source.seek(SeekFrom::Start(self.offset)).map_err(|e| {
+                Error::from(gristmill_record::error::ReadError::from(e)).in_file(&*name)
+            })?;
+            let options = ReaderOptions { compression: Some(gristmill_record::codec::Compression::None), ..options };
+            reader = RecordReader::resume(source, self.offset, self.index, &options);
+        } else {
+            reader.skip_records(self.index).map_err(wrong)?;
+        }
+        self.open = Some(Open { reader, name });
+        Ok(())
+    }
+
+    fn next_file(&mut self) {
+        self.file += 1;
+        self.open = None;
+        (self.index, self.offset) = (0, 0);
+    }
+
+    /// Reads the next records; `None` at the end of the last file.
+    fn read(&mut self) -> Option<Result<()>> {
+        while self.file < self.files.len() && !self.env.shared.is_cancelled() {
+            if self.open.is_none()
+                && let Err(e) = self.open()
+            {
+                self.next_file();
+                return Some(Err(e));
+            }
+            let start = Instant::now();
+            let read = fill(&mut self.open.as_mut()?.reader);
+            self.stats.busy(start);
+            match read {
+                Ok(Step::Chunk(chunk)) => {
+                    self.stats.bytes_out.fetch_add(chunk.spans.iter().map(|s| s.len as u64).sum(), Relaxed);
+                    self.chunk = Some(chunk);
+                    return Some(Ok(()));
+                }
+                Ok(Step::End(end)) => {
+                    if end.tail_bytes > 0 {
+                        self.env.shared.warn(format!(
+                            "{}: {} bytes after the last record are too few for another and were passed over; \
+                             the file may have been cut short ('gristmill verify' tells more)",
+                            self.name(),
+                            end.tail_bytes
+                        ));
+                    }
+                    self.next_file();
+                }
+                Err(e) => {
+                    let (name, index) = (self.name(), self.index);
+                    let offset = e.frame().map_or(self.offset, gristmill_record::error::FrameError::offset);
+                    self.next_file();
+                    return Some(Err(Error::from(e).frame(Frame::Record { index, offset }).in_file(&*name)));
+                }
+            }
+        }
+        None
+    }
+}
+
+enum Step {
+    Chunk(Chunk),
+    End(EndInfo),
+}
+
+fn fill(reader: &mut RecordReader<Box<dyn Source>>) -> Result<Step, gristmill_record::error::ReadError> {
+    let mut size = CHUNK_BYTES;
+    loop {
+        let mut buffer = Buffer::recycled(size);
+        let mut spans = Vec::new();
+        match reader.fill(buffer.as_mut_slice(), usize::MAX, &mut spans)? {
+            Filled::Records(info) => return Ok(Step::Chunk(chunk(buffer, spans, info))),
+            Filled::NeedCapacity(n) => size = n.max(size + 1),
+            Filled::End(end) => return Ok(Step::End(end)),
+        }
+    }
+}
+
+fn chunk(mut buffer: Buffer, spans: Vec<Span>, info: ChunkInfo) -> Chunk {
+    buffer.truncate(info.bytes);
+    let offsets = Arc::new(spans.iter().map(|&s| info.frame_offset(s)).collect());
+    Chunk { buffer: Arc::new(buffer), spans, offsets, first_index: info.first_index, used: 0 }
+}
+
+impl Stage for TfRecordStage {
+    fn next(&mut self, want: usize) -> Option<Block> {
+        while self.chunk.is_none() {
+            if let Err(e) = self.read()? {
+                let block = Block::error(e);
+                self.stats.block(&block);
+                return Some(block);
+            }
+        }
+        let chunk = self.chunk.as_mut()?;
+        let (at, n) = (chunk.used, want.min(chunk.spans.len() - chunk.used));
+        let items =
+            chunk.spans[at..at + n].iter().map(|s| Bytes::slice_of(&chunk.buffer, s.start, s.len)).collect();
+        let ids = Ids::Records {
+            root: self.root,
+            first: self.ordinal,
+            file: self.open.as_ref().map_or_else(|| "".into(), |o| Arc::clone(&o.name)),
+            index: chunk.first_index + at as u64,
+            offsets: Arc::clone(&chunk.offsets),
+            at,
+        };
+        chunk.used += n;
+        self.index = chunk.first_index + chunk.used as u64;
+        let last = chunk.spans[chunk.used - 1];
+        // A frame is the header of 12 bytes, the payload and a checksum of 4.
+        self.offset = chunk.offsets[chunk.used - 1] + 16 + last.len as u64;
+        if chunk.used == chunk.spans.len() {
+            self.chunk = None;
+        }
+        self.ordinal += n as u64;
+        let block = Block::new(n, vec![Column::Uniform(Tensor::string_vector(items))], ids);
+        self.stats.block(&block);
+        Some(block)
+    }
+
+    fn save(&self, to: &mut StateWriter) {
+        to.u64(self.file as u64);
+        to.u64(self.index);
+        to.u64(self.offset);
+        to.u64(self.ordinal);
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<()> {
+        self.file = from.count(self.files.len())?;
+        self.index = from.u64()?;
+        self.offset = from.u64()?;
+        self.ordinal = from.u64()?;
+        (self.open, self.chunk) = (None, None);
+        Ok(())
+    }
+}

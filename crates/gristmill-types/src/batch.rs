@@ -1,0 +1,221 @@
+//! The output of one batch, written in place by several workers.
+#![allow(unsafe_code)]
+
+use crate::{Buffer, DType, Error, Result, Shape, Tensor};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One plain column of a batch under construction.
+struct Area {
+    dtype: DType,
+    row: Shape,
+    row_bytes: usize,
+    buffer: Arc<Buffer>,
+}
+
+/// The plain columns of one batch, laid out before their elements exist. Workers take disjoint
+/// ranges of slots and write into them; the finished batch is handed on without a copy.
+pub struct BatchBuilder {
+    size: usize,
+    taken: Box<[AtomicBool]>,
+    areas: Box<[Option<Area>]>,
+}
+
+/// Exclusive access to a range of slots of one column.
+pub struct RowsMut<'a> {
+    dtype: DType,
+    row: Shape,
+    bytes: &'a mut [u8],
+}
+
+/// Exclusive access to a range of slots of every plain column.
+pub struct SlotsMut<'a> {
+    /// Per column; `None` where the column is not laid out in advance.
+    pub columns: Vec<Option<RowsMut<'a>>>,
+}
+
+impl<'a> RowsMut<'a> {
+    /// Rows over memory of the caller's own: `bytes` is a whole number of rows.
+    pub fn new(dtype: DType, row: Shape, bytes: &'a mut [u8]) -> Self {
+        Self { dtype, row, bytes }
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Shape of one row.
+    pub fn row_shape(&self) -> &Shape {
+        &self.row
+    }
+
+    /// Bytes of one row.
+    pub fn row_bytes(&self) -> usize {
+        self.row.count() * self.dtype.size()
+    }
+
+    /// The first `n` rows.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn first(&mut self, n: usize) -> RowsMut<'_> {
+        let len = n * self.row_bytes();
+        RowsMut { dtype: self.dtype, row: self.row, bytes: &mut self.bytes[..len] }
+    }
+
+    /// All rows.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        self.bytes
+    }
+
+    /// Row `i`.
+    ///
+    /// # Panics
+    /// If the row is not in the range.
+    pub fn row(&mut self, i: usize) -> &mut [u8] {
+        let n = self.row_bytes();
+        &mut self.bytes[i * n..(i + 1) * n]
+    }
+}
+
+impl BatchBuilder {
+    /// Lays out `size` slots for each column whose dtype and row shape are given.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the batch is too large to be addressed.
+    pub fn new(size: usize, columns: &[Option<(DType, Shape)>]) -> Result<Self> {
+        let areas = columns
+            .iter()
+            .map(|c| {
+                let Some((dtype, row)) = c.filter(|c| c.0.is_plain()) else { return Ok(None) };
+                let bytes = row.prepend(size)?.count() * dtype.size();
+                let buffer = Arc::new(Buffer::recycled(bytes));
+                Ok(Some(Area { dtype, row, row_bytes: row.count() * dtype.size(), buffer }))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Self {
+            size,
+            taken: (0..size).map(|_| AtomicBool::new(false)).collect(),
+            areas: areas.into_boxed_slice(),
+        })
+    }
+
+    /// Number of slots.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Takes the slots `start..start + n` for writing. Each slot can be taken once.
+    ///
+    /// # Errors
+    /// `Internal` if a slot does not exist or was taken before.
+    pub fn take(&self, start: usize, n: usize) -> Result<SlotsMut<'_>> {
+        let range = self.taken.get(start..start + n).ok_or_else(|| {
+            Error::internal(format!("slots {start}+{n} of a batch of {}", self.size))
+        })?;
+        for flag in range {
+            if flag.swap(true, Ordering::AcqRel) {
+                return Err(Error::internal(format!("a slot of {start}+{n} was taken twice")));
+            }
+        }
+        let columns = self
+            .areas
+            .iter()
+            .map(|area| {
+                area.as_ref().map(|a| {
+                    let len = n * a.row_bytes;
+                    // SAFETY: the buffer has size * row_bytes bytes and start + n <= size; every
+                    // slot is given out at most once (the flags above), so no two of these slices
+                    // overlap; `finish` consumes the builder, so none is alive when the buffer is
+                    // read.
+                    let bytes = unsafe {
+                        std::slice::from_raw_parts_mut(a.buffer.raw().as_ptr().add(start * a.row_bytes), len)
+                    };
+                    RowsMut { dtype: a.dtype, row: a.row, bytes }
+                })
+            })
+            .collect();
+        Ok(SlotsMut { columns })
+    }
+
+    /// The finished columns, `[keep.len(), ...]` each: the rows at these ascending positions, moved
+    /// down over the holes between them. `None` for columns that were not laid out.
+    ///
+    /// # Errors
+    /// `Internal` if the positions are not ascending slots.
+    pub fn finish(self, keep: &[usize]) -> Result<Vec<Option<Tensor>>> {
+        if keep.windows(2).any(|w| w[0] >= w[1]) || keep.last().is_some_and(|&k| k >= self.size) {
+            return Err(Error::internal("kept slots are not ascending"));
+        }
+        self.areas
+            .into_vec()
+            .into_iter()
+            .map(|area| {
+                let Some(a) = area else { return Ok(None) };
+                let mut buffer = Arc::try_unwrap(a.buffer)
+                    .map_err(|_| Error::internal("a batch buffer is shared before it is finished"))?;
+                for (to, &from) in keep.iter().enumerate().filter(|(to, from)| *to != **from) {
+                    let n = a.row_bytes;
+                    buffer.as_mut_slice().copy_within(from * n..(from + 1) * n, to * n);
+                }
+                buffer.truncate(keep.len() * a.row_bytes);
+                Tensor::from_buffer(a.dtype, a.row.prepend(keep.len())?, buffer).map(Some)
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn builder(n: usize) -> BatchBuilder {
+        BatchBuilder::new(n, &[Some((DType::I32, Shape::vector(2))), None]).unwrap()
+    }
+
+    #[test]
+    fn workers_write_disjoint_slots() {
+        let b = builder(64);
+        std::thread::scope(|s| {
+            for t in 0..4 {
+                let b = &b;
+                s.spawn(move || {
+                    let mut slots = b.take(t * 16, 16).unwrap();
+                    let rows = slots.columns[0].as_mut().unwrap();
+                    for i in 0..16 {
+                        let v = (t * 16 + i) as i32;
+                        rows.row(i)[..4].copy_from_slice(&v.to_ne_bytes());
+                        rows.row(i)[4..].copy_from_slice(&(-v).to_ne_bytes());
+                    }
+                });
+            }
+        });
+        let out = b.finish(&(0..64).collect::<Vec<_>>()).unwrap();
+        let expect: Vec<i32> = (0..64).flat_map(|v| [v, -v]).collect();
+        assert_eq!(out[0].as_ref().unwrap().as_slice::<i32>().unwrap(), expect);
+        assert!(out[1].is_none());
+    }
+
+    #[test]
+    fn holes_are_closed() {
+        let b = builder(5);
+        let mut slots = b.take(0, 5).unwrap();
+        for i in 0..5 {
+            slots.columns[0].as_mut().unwrap().row(i).fill(i as u8);
+        }
+        drop(slots);
+        let out = b.finish(&[0, 2, 4]).unwrap();
+        let t = out[0].as_ref().unwrap();
+        assert_eq!(t.dims(), &[3, 2]);
+        assert_eq!(t.bytes(), [[0u8; 8], [2; 8], [4; 8]].concat());
+    }
+
+    #[test]
+    fn slots_are_taken_once() {
+        let b = builder(4);
+        assert!(b.take(0, 2).is_ok());
+        assert!(b.take(1, 1).is_err());
+        assert!(b.take(3, 2).is_err());
+    }
+}

@@ -1,0 +1,164 @@
+"""From a folder of photos to shuffled batches: packs record files, then streams two epochs.
+
+python tools/demo.py [--images FOLDER] [--out FOLDER] [--epochs 2] [--size 224] [--batch 64]
+
+FOLDER holds one folder of JPEGs per class. Without it, seeded crops of the photos that scikit-image
+ships are used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gristmill as gm
+
+SHARDS = 16
+PHOTOS = 1_000
+SUFFIXES = {".jpg", ".jpeg"}
+
+
+class Packed(NamedTuple):
+    """The record files, the class names, and how many photos and bytes of JPEG they hold."""
+
+    files: list[str]
+    classes: list[str]
+    photos: int
+    size_bytes: int
+
+
+def make_photos(folder: Path) -> None:
+    """Writes class folders of seeded crops, unless they are there."""
+    import photos
+
+    if folder.is_dir() and len(list(folder.glob("*/*.jpg"))) == PHOTOS:
+        return
+    print(f"cutting {PHOTOS} photos from those that scikit-image ships")
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in photos.CLASSES:
+        (folder / name).mkdir(parents=True)
+    for i, (label, jpeg) in enumerate(photos.crops(PHOTOS, seed=1)):
+        (folder / photos.CLASSES[label] / f"{i:05d}.jpg").write_bytes(jpeg)
+
+
+def pack(images: Path, out: Path) -> Packed:
+    """Writes the photos below ``images``, in a seeded order, into 16 record files."""
+    found = sorted(
+        path for path in images.glob("*/*") if path.suffix.lower() in SUFFIXES and path.is_file()
+    )
+    if not found:
+        raise SystemExit(f"no photos in {images}: expected folders of .jpg files, one per class")
+    classes = sorted({path.parent.name for path in found})
+    random.Random(7).shuffle(found)
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    train = gm.train
+    names, size_bytes = [], 0
+    start = time.perf_counter()
+    for shard in range(SHARDS):
+        names.append(str(out / f"photos-{shard:02d}-of-{SHARDS}.tfrecord"))
+        with gm.io.TFRecordWriter(names[-1]) as writer:
+            for path in found[shard::SHARDS]:
+                jpeg = path.read_bytes()
+                size_bytes += len(jpeg)
+                label = classes.index(path.parent.name)
+                feature = {
+                    "image": train.Feature(bytes_list=train.BytesList(value=[jpeg])),
+                    "label": train.Feature(int64_list=train.Int64List(value=[label])),
+                }
+                example = train.Example(features=train.Features(feature=feature))
+                writer.write(example.SerializeToString())
+    seconds = time.perf_counter() - start
+    print(
+        f"packed {len(found):,} photos of {len(classes)} classes ({size_bytes / 1e6:.1f} MB) "
+        f"into {SHARDS} files in {seconds:.2f} s, {size_bytes / 1e6 / seconds:.0f} MB/s"
+    )
+    return Packed(names, classes, len(found), size_bytes)
+
+
+def pipeline(files: list[str], size: int, batch: int) -> Any:
+    """Record files to shuffled batches of float images ``[batch, size, size, 3]`` and labels."""
+    spec = {
+        "image": gm.io.FixedLenFeature([], gm.string),
+        "label": gm.io.FixedLenFeature([], gm.int64),
+    }
+
+    def parse(record: Any) -> Any:
+        example = gm.io.parse_single_example(record, spec)
+        image = gm.io.decode_jpeg(example["image"], channels=3)
+        return gm.image.resize(image, [size, size]), example["label"]
+
+    auto = gm.data.AUTOTUNE
+    dataset = gm.data.TFRecordDataset(files, num_parallel_reads=auto)
+    dataset = dataset.map(parse, num_parallel_calls=auto)
+    return dataset.shuffle(256, seed=1).batch(batch).prefetch(auto)
+
+
+def stream(dataset: Any, packed: Packed, epochs: int) -> None:
+    """Takes every batch of each epoch and shows images and megabytes of JPEG per second."""
+    tty = sys.stdout.isatty()
+    for epoch in range(epochs):
+        start, shown, images = time.perf_counter(), 0.0, 0
+        labels = [0] * len(packed.classes)
+        for batch_images, batch_labels in dataset.as_numpy_iterator():
+            images += len(batch_images)
+            for label in batch_labels.tolist():
+                labels[label] += 1
+            now = time.perf_counter() - start
+            if tty and now - shown > 0.2:
+                shown = now
+                print("\r" + line(epoch, images, packed, now), end="", flush=True)
+        seconds = time.perf_counter() - start
+        counts = ", ".join(f"{n} {name}" for name, n in zip(packed.classes, labels, strict=True))
+        print(("\r" if tty else "") + line(epoch, images, packed, seconds))
+        if images != packed.photos:
+            raise SystemExit(f"epoch {epoch + 1} gave {images} of {packed.photos} photos")
+        print(f"         {counts}")
+        if limit := bottleneck(dataset):
+            print(f"         limited by: {limit}")
+
+
+def line(epoch: int, images: int, packed: Packed, seconds: float) -> str:
+    """One line of progress."""
+    rate = images / max(seconds, 1e-9)
+    megabytes = rate * packed.size_bytes / packed.photos / 1e6
+    return (
+        f"epoch {epoch + 1}  {images:6,} of {packed.photos:,} images  {seconds:6.2f} s  "
+        f"{rate:8,.0f} images/s  {megabytes:6.1f} MB/s"
+    )
+
+
+def bottleneck(dataset: Any) -> str:
+    """The stage that the profile of the last pass names; empty without a profile."""
+    if not hasattr(dataset, "profile"):
+        return ""
+    profile = dataset.profile()
+    return str(getattr(profile, "bottleneck", None) or profile).strip().partition("\n")[0]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--images", type=Path, help="class folders of JPEGs")
+    parser.add_argument("--out", type=Path, default=Path("build/demo"))
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--size", type=int, default=224, help="side of the images in pixels")
+    parser.add_argument("--batch", type=int, default=64)
+    options = parser.parse_args()
+    images = options.images
+    if images is None:
+        images = options.out / "photos"
+        make_photos(images)
+    packed = pack(images, options.out / "records")
+    dataset = pipeline(packed.files, options.size, options.batch)
+    stream(dataset, packed, options.epochs)
+
+
+if __name__ == "__main__":
+    main()
