@@ -48,16 +48,19 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Any:
     return x if x.dtype is target else _trace.call("cast", [x], dtype=target)
 
 
+def _dense_cast(x: Tensor, dtype: DTypeLike) -> Tensor:
+    made: Tensor = cast(x, dtype)
+    return made
+
+
 def saturate_cast(value: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Converts to another dtype; what lies outside its range becomes its nearest value."""
-    return _trace.call(  # type: ignore[no-any-return]
-        "saturate_cast", [convert_to_tensor(value)], dtype=dtypes.as_dtype(dtype)
-    )
+    return _trace.tensor("saturate_cast", [convert_to_tensor(value)], dtype=dtypes.as_dtype(dtype))
 
 
 def bitcast(input: Any, type: DTypeLike, name: str | None = None) -> Tensor:
     """Sees the bits of a tensor as another dtype."""
-    return _trace.call("bitcast", [convert_to_tensor(input)], dtype=dtypes.as_dtype(type))  # type: ignore[no-any-return]
+    return _trace.tensor("bitcast", [convert_to_tensor(input)], dtype=dtypes.as_dtype(type))
 
 
 def identity(input: Any, name: str | None = None) -> Any:
@@ -72,27 +75,31 @@ stop_gradient = identity
 
 def expand_dims(input: Any, axis: int, name: str | None = None) -> Tensor:
     """Inserts a dimension of size 1 before dimension ``axis``."""
-    return _trace.call("expand_dims", [convert_to_tensor(input)], axis=int(axis))  # type: ignore[no-any-return]
+    return _trace.tensor("expand_dims", [convert_to_tensor(input)], axis=int(axis))
 
 
 def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Removes dimensions of size 1: those of ``axis``, or all."""
-    return _trace.call("squeeze", [convert_to_tensor(input)], axis=ints(axis))  # type: ignore[no-any-return]
+    return _trace.tensor("squeeze", [convert_to_tensor(input)], axis=ints(axis))
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """Gives a tensor another shape; one size may be -1, which takes what is left."""
-    return _trace.call("reshape", [convert_to_tensor(tensor), shape_tensor(shape)])  # type: ignore[no-any-return]
+    return _trace.tensor("reshape", [convert_to_tensor(tensor), shape_tensor(shape)])
 
 
 def ensure_shape(x: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
     """Returns the tensor; an element whose shape does not fit ``shape`` is an error."""
-    return _trace.call("ensure_shape", [convert_to_tensor(x)], shape=TensorShape(shape))  # type: ignore[no-any-return]
+    return _trace.tensor("ensure_shape", [convert_to_tensor(x)], shape=TensorShape(shape))
 
 
 def _alike(values: Any) -> list[Tensor]:
     """Converts a list to tensors of the dtype of the first tensor in it."""
-    items = list(values) if not isinstance(values, Tensor) else [values[i] for i in builtins.range(len(values))]
+    items = (
+        list(values)
+        if not isinstance(values, Tensor)
+        else [values[i] for i in builtins.range(values.shape[0] or 0)]
+    )
     like = next((v.dtype for v in items if isinstance(v, Tensor)), None)
     made = [convert_to_tensor(v, None if isinstance(v, Tensor) else like) for v in items]
     return made
@@ -100,10 +107,12 @@ def _alike(values: Any) -> list[Tensor]:
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Joins tensors of one shape along a new dimension ``axis``."""
-    return _trace.call("stack", _alike(values), axis=int(axis))  # type: ignore[no-any-return]
+    return _trace.tensor("stack", _alike(values), axis=int(axis))
 
 
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> list[Tensor]:
+def unstack(
+    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
+) -> list[Tensor]:
     """Splits a tensor along a dimension into tensors without it.
 
     Raises:
@@ -124,7 +133,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
     items = list(values) if isinstance(values, (list, tuple)) else [values]
     if len(items) == 1:
         return identity(items[0])
-    return _trace.call("concat", _alike(items), axis=int(axis))
+    return _trace.tensor("concat", _alike(items), axis=int(axis))
 
 
 def split(
@@ -154,11 +163,11 @@ def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None
     """Returns the sizes of a tensor's dimensions as an integer vector."""
     dtype = dtypes.as_dtype(out_type or dtypes.int32)
     if isinstance(input, SparseTensor):
-        return cast(input.dense_shape, dtype)  # type: ignore[no-any-return]
+        return _dense_cast(input.dense_shape, dtype)
     input = convert_to_tensor(input)
     if input.shape.is_fully_defined():
         return constant(input.shape.as_list(), dtype, shape=[len(input.shape)])
-    return _trace.call("shape", [input], out_type=dtype)  # type: ignore[no-any-return]
+    return _trace.tensor("shape", [input], out_type=dtype)
 
 
 def size(input: Any, out_type: DTypeLike | None = None, name: str | None = None) -> Tensor:
@@ -168,7 +177,7 @@ def size(input: Any, out_type: DTypeLike | None = None, name: str | None = None)
     count = input.shape.num_elements()
     if count is not None:
         return constant(count, dtype)
-    return _trace.call("size", [input], out_type=dtype)  # type: ignore[no-any-return]
+    return _trace.tensor("size", [input], out_type=dtype)
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:
@@ -179,9 +188,9 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """Cuts out ``size`` elements from ``begin`` on in every dimension; -1 takes all that is left."""
+    """Cuts out ``size`` elements from ``begin`` on in every dimension; -1 takes what is left."""
     inputs = [convert_to_tensor(input_), shape_tensor(begin), shape_tensor(size)]
-    return _trace.call("slice", inputs)  # type: ignore[no-any-return]
+    return _trace.tensor("slice", inputs)
 
 
 def strided_slice(
@@ -201,7 +210,7 @@ def strided_slice(
     begin, end = shape_tensor(begin), shape_tensor(end)
     if strides is None:
         strides = ones_like(begin)
-    return _trace.call(  # type: ignore[no-any-return]
+    return _trace.tensor(
         "strided_slice",
         [convert_to_tensor(input_), begin, end, shape_tensor(strides)],
         begin_mask=begin_mask,
@@ -232,24 +241,24 @@ def gather(
     """
     axis = batch_dims if axis is None else int(axis)
     inputs = [convert_to_tensor(params), convert_to_tensor(indices)]
-    return _trace.call("gather", inputs, axis=axis, batch_dims=batch_dims)  # type: ignore[no-any-return]
+    return _trace.tensor("gather", inputs, axis=axis, batch_dims=batch_dims)
 
 
 def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None) -> Tensor:
     """Picks slices of ``params`` by index vectors (the innermost dimension of ``indices``)."""
     if batch_dims:
         raise NotImplementedError("gather_nd with batch_dims is not supported")
-    return _trace.call("gather_nd", [convert_to_tensor(params), convert_to_tensor(indices)])  # type: ignore[no-any-return]
+    return _trace.tensor("gather_nd", [convert_to_tensor(params), convert_to_tensor(indices)])
 
 
 def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
     """Reorders dimensions; reverses them if ``perm`` is not given."""
-    return _trace.call("transpose", [convert_to_tensor(a)], perm=ints(perm))  # type: ignore[no-any-return]
+    return _trace.tensor("transpose", [convert_to_tensor(a)], perm=ints(perm))
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """Repeats the whole tensor ``multiples[i]`` times along dimension ``i``."""
-    return _trace.call("tile", [convert_to_tensor(input), shape_tensor(multiples)])  # type: ignore[no-any-return]
+    return _trace.tensor("tile", [convert_to_tensor(input), shape_tensor(multiples)])
 
 
 def pad(
@@ -274,7 +283,7 @@ def pad(
     if isinstance(constant_values, np.generic):
         constant_values = constant_values.item()
     fill = None if mode != "CONSTANT" or constant_values == 0 else constant_values
-    return _trace.call(  # type: ignore[no-any-return]
+    return _trace.tensor(
         "pad",
         [tensor, convert_to_tensor(paddings)],
         mode=mode.upper(),
@@ -284,7 +293,7 @@ def pad(
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     """Reverses the order along the given dimensions."""
-    return _trace.call("reverse", [convert_to_tensor(tensor)], axis=ints(axis))  # type: ignore[no-any-return]
+    return _trace.tensor("reverse", [convert_to_tensor(tensor)], axis=ints(axis))
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
@@ -294,12 +303,12 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         input, axis = reshape(input, [-1]), 0
     times = np.asarray(repeats)
     value: int | list[int] = int(times) if times.ndim == 0 else [int(t) for t in times]
-    return _trace.call("repeat", [input], repeats=value, axis=int(axis))  # type: ignore[no-any-return]
+    return _trace.tensor("repeat", [input], repeats=value, axis=int(axis))
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     """Returns a tensor of shape ``dims`` with every element equal to ``value``."""
-    return _trace.call("fill", [shape_tensor(dims), convert_to_tensor(value)])  # type: ignore[no-any-return]
+    return _trace.tensor("fill", [shape_tensor(dims), convert_to_tensor(value)])
 
 
 def _filled(shape: Any, dtype: DTypeLike, value: Any) -> Tensor:
@@ -329,16 +338,16 @@ def zeros_like(
     input: Any, dtype: DTypeLike | None = None, name: str | None = None, layout: Any = None
 ) -> Tensor:
     """Returns zeros of the shape (and dtype, unless given) of ``input``."""
-    made = _trace.call("zeros_like", [convert_to_tensor(input)])
-    return made if dtype is None else cast(made, dtype)  # type: ignore[no-any-return]
+    made = _trace.tensor("zeros_like", [convert_to_tensor(input)])
+    return made if dtype is None else _dense_cast(made, dtype)
 
 
 def ones_like(
     input: Any, dtype: DTypeLike | None = None, name: str | None = None, layout: Any = None
 ) -> Tensor:
     """Returns ones of the shape (and dtype, unless given) of ``input``."""
-    made = _trace.call("ones_like", [convert_to_tensor(input)])
-    return made if dtype is None else cast(made, dtype)  # type: ignore[no-any-return]
+    made = _trace.tensor("ones_like", [convert_to_tensor(input)])
+    return made if dtype is None else _dense_cast(made, dtype)
 
 
 def range(
@@ -367,24 +376,26 @@ def range(
         order = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
         target = max(made, key=lambda d: order.index(d) if d in order else -1)
     tensors = [cast(p, target) if isinstance(p, Tensor) else constant(p, target) for p in parts]
-    return _trace.call("range", tensors)  # type: ignore[no-any-return]
+    return _trace.tensor("range", tensors)
 
 
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
     """Returns ``num`` evenly spaced numbers from ``start`` to ``stop``, both included."""
     start = convert_to_tensor(start)
     inputs = [start, convert_to_tensor(stop, start.dtype), convert_to_tensor(num)]
-    return _trace.call("linspace", inputs)  # type: ignore[no-any-return]
+    return _trace.tensor("linspace", inputs)
 
 
 def eye(num_rows: int, num_columns: int | None = None, dtype: DTypeLike = dtypes.float32) -> Tensor:
     """Returns a matrix with ones on its diagonal and zeros elsewhere."""
-    return EagerTensor(value_of(np.eye(num_rows, num_columns, dtype=dtypes.as_dtype(dtype).as_numpy_dtype)))
+    return EagerTensor(
+        value_of(np.eye(num_rows, num_columns, dtype=dtypes.as_dtype(dtype).as_numpy_dtype))
+    )
 
 
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Repeats a tensor to a shape that it broadcasts to."""
-    return _trace.call("broadcast_to", [convert_to_tensor(input), shape_tensor(shape)])  # type: ignore[no-any-return]
+    return _trace.tensor("broadcast_to", [convert_to_tensor(input), shape_tensor(shape)])
 
 
 def boolean_mask(
@@ -392,7 +403,7 @@ def boolean_mask(
 ) -> Tensor:
     """Keeps what ``mask`` is true for."""
     inputs = [convert_to_tensor(tensor), convert_to_tensor(mask, dtypes.bool)]
-    return _trace.call("boolean_mask", inputs, axis=int(axis or 0))  # type: ignore[no-any-return]
+    return _trace.tensor("boolean_mask", inputs, axis=int(axis or 0))
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
@@ -410,13 +421,15 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """
     condition = convert_to_tensor(condition)
     if x is None and y is None:
-        return _trace.call("where_indices", [condition])  # type: ignore[no-any-return]
+        return _trace.tensor("where_indices", [condition])
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
     if isinstance(y, Tensor) and not isinstance(x, Tensor):
         x = convert_to_tensor(x, y.dtype)
     x = convert_to_tensor(x)
-    return _trace.call("where", [condition, x, convert_to_tensor(y, None if isinstance(y, Tensor) else x.dtype)])  # type: ignore[no-any-return]
+    return _trace.tensor(
+        "where", [condition, x, convert_to_tensor(y, None if isinstance(y, Tensor) else x.dtype)]
+    )
 
 
 def one_hot(
@@ -428,14 +441,22 @@ def one_hot(
     dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns vectors of ``depth`` elements with ``on_value`` at the index and ``off_value`` elsewhere."""
+    """Returns ``depth`` elements per index: ``on_value`` at the index, ``off_value`` elsewhere."""
     given = next((v for v in (on_value, off_value) if v is not None), None)
     if dtype is None:
         dtype = dtypes.float32 if given is None else convert_to_tensor(given).dtype
     target = dtypes.as_dtype(dtype)
-    on = convert_to_tensor(1 if on_value is None else on_value, target) if not target.is_bool else constant(True if on_value is None else on_value)
-    off = convert_to_tensor(0 if off_value is None else off_value, target) if not target.is_bool else constant(False if off_value is None else off_value)
-    return _trace.call(  # type: ignore[no-any-return]
+    on = (
+        convert_to_tensor(1 if on_value is None else on_value, target)
+        if not target.is_bool
+        else constant(True if on_value is None else on_value)
+    )
+    off = (
+        convert_to_tensor(0 if off_value is None else off_value, target)
+        if not target.is_bool
+        else constant(False if off_value is None else off_value)
+    )
+    return _trace.tensor(
         "one_hot",
         [convert_to_tensor(indices), on, off],
         depth=int(depth),
@@ -453,14 +474,14 @@ def argsort(
 ) -> Tensor:
     """Returns the indices that sort a tensor along a dimension, int32."""
     attrs = {"axis": int(axis), "direction": direction, "stable": stable}
-    return _trace.call_n("argsort", [convert_to_tensor(values)], attrs)[0]  # type: ignore[no-any-return]
+    return _trace.tensor("argsort", [convert_to_tensor(values)], attrs)
 
 
 def sort(
     values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
     """Returns the elements sorted along a dimension."""
-    return _trace.call("sort", [convert_to_tensor(values)], axis=int(axis), direction=direction)  # type: ignore[no-any-return]
+    return _trace.tensor("sort", [convert_to_tensor(values)], axis=int(axis), direction=direction)
 
 
 def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
@@ -471,5 +492,3 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
     """
     dims: Sequence[int] = np.broadcast_shapes(tuple(shape_x), tuple(shape_y))  # type: ignore[arg-type]
     return TensorShape(dims)
-
-

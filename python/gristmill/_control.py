@@ -49,7 +49,8 @@ def cond(
         nest.assert_same_structure(yes_out, no_out)
     except (TypeError, ValueError) as e:
         raise TypeError(
-            f"true_fn and false_fn of gm.cond at {_trace.site()} must return the same structure: {e}"
+            f"true_fn and false_fn of gm.cond at {_trace.site()} must return the same structure: "
+            f"{e}"
         ) from None
     leaves = (nest.flatten(yes_out), nest.flatten(no_out))
     attrs = {"true_fn": yes.finish(leaves[0]), "false_fn": no.finish(leaves[1])}
@@ -132,7 +133,11 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
 
 
 def assert_equal(
-    x: Any, y: Any, message: str | None = None, summarize: int | None = None, name: str | None = None
+    x: Any,
+    y: Any,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
 ) -> Any:
     """Raises `InvalidArgumentError` for elements for which ``x`` and ``y`` differ."""
     from gristmill import math
@@ -188,5 +193,3 @@ def device(name: Any) -> Any:
     import contextlib
 
     return contextlib.nullcontext()
-
-

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gristmill.tensor import Tensor
 
 
-def binary(name: str, x: Any, y: Any) -> Any:
+def binary(name: str, x: Any, y: Any) -> Tensor:
     """Calls an op of two tensors of one dtype; what is no tensor takes the other's dtype.
 
     Raises:
@@ -26,7 +26,7 @@ def binary(name: str, x: Any, y: Any) -> Any:
         x = convert.convert_to_tensor(x, like)
     if not isinstance(y, tensor.Tensor):
         y = convert.convert_to_tensor(y, x.dtype)
-    return _trace.call(name, [x, y])
+    return _trace.tensor(name, [x, y])
 
 
 def _foreign(value: Any) -> bool:
@@ -148,7 +148,8 @@ class Operators:
     def __ne__(self, other: object) -> Any:
         return self._equal("math.not_equal", other, True)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
     def _logical(self, other: Any, logical: str, bitwise: str, swap: bool = False) -> Any:
         if other is None or _foreign(other):
@@ -187,7 +188,7 @@ class Operators:
     def __abs__(self) -> Any:
         return _trace.call("math.abs", [self])
 
-    def __getitem__(self, key: Any) -> Tensor:
+    def __getitem__(self, key: Any) -> Any:
         return getitem(self, key)
 
 
@@ -218,9 +219,7 @@ def getitem(x: Any, key: Any) -> Any:
         if shape and -shape[0] <= key < shape[0]:
             return tensor.EagerTensor(x._value.row(key % shape[0]))
     if _is_mask(key):
-        return _trace.call(
-            "boolean_mask", [x, convert.convert_to_tensor(key)], axis=0
-        )
+        return _trace.call("boolean_mask", [x, convert.convert_to_tensor(key)], axis=0)
     items = list(key) if isinstance(key, (list, tuple)) else [key]
     begin: list[Any] = []
     end: list[Any] = []
@@ -257,9 +256,9 @@ def _check_index(item: Any) -> None:
     if isinstance(item, tensor.Tensor):
         if item.dtype.is_integer and item.shape.rank in (0, None):
             return
-    elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
-        return
-    elif isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu":
+    elif (isinstance(item, (int, np.integer)) and not isinstance(item, bool)) or (
+        isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu"
+    ):
         return
     raise TypeError(
         "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "

@@ -11,15 +11,20 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _native
 from gristmill.errors import InaccessibleTensorError
 
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from gristmill.tensor import Tensor
+
 Spec = tuple[Any, ...]
 """A spec as the native module takes it, e.g. ``("tensor", "float32", (None, 3))``."""
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE = __file__.rpartition(os.sep)[0] + os.sep
 _wrap_value: Callable[[_native.Value], Any]
 _wrap_node: Callable[[FuncGraph, int, int, Spec], Any]
 _classes: dict[str, str] = {}
@@ -48,12 +53,12 @@ def wrap(value: _native.Value) -> Any:
 
 def site() -> str | None:
     """Returns ``file.py:41`` of the innermost caller outside this package."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(_PACKAGE):
-            return f"{os.path.basename(name)}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
+            return f"{name.rpartition(os.sep)[2]}:{frame.f_lineno}"
+        frame = frame.f_back
     return None
 
 
@@ -131,7 +136,7 @@ def leaked(tensor: Any) -> Exception:
     """Returns the error for a symbolic tensor used outside the function that made it."""
     return InaccessibleTensorError(
         f"a symbolic tensor of the traced function {tensor._graph.name!r} is used outside it, at "
-        f"{site()}: it has no value there\n  hint: return it from the function instead of storing it"
+        f"{site()}: it has no value there\n  hint: return it from the function"
     )
 
 
@@ -192,3 +197,11 @@ def call_n(name: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[Any]
 def call(name: str, inputs: Sequence[Any], **attrs: Any) -> Any:
     """Calls an op with one output; returns it. See `call_n`."""
     return call_n(name, inputs, attrs)[0]
+
+
+def tensor(
+    name: str, inputs: Sequence[Any], more: dict[str, Any] | None = None, /, **attrs: Any
+) -> Tensor:
+    """Calls an op whose one output is a dense tensor; returns it. See `call_n`."""
+    made: Tensor = call_n(name, inputs, {**(more or {}), **attrs})[0]
+    return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -116,21 +117,21 @@ class SparseTensor(Composite):
         """Where the values stand, int64 ``[n, rank]``."""
         if self._value is not None:
             return EagerTensor(self._value.sparse_parts()[0])
-        return _trace.call("sparse.indices", [self])  # type: ignore[no-any-return]
+        return _trace.tensor("sparse.indices", [self])
 
     @property
     def values(self) -> Tensor:
         """The values, ``[n]``."""
         if self._value is not None:
             return EagerTensor(self._value.sparse_parts()[1])
-        return _trace.call("sparse.values", [self])  # type: ignore[no-any-return]
+        return _trace.tensor("sparse.values", [self])
 
     @property
     def dense_shape(self) -> Tensor:
         """The sizes of the dense form, int64 ``[rank]``."""
         if self._value is not None:
             return EagerTensor(self._value.sparse_parts()[2])
-        return _trace.call("sparse.dense_shape", [self])  # type: ignore[no-any-return]
+        return _trace.tensor("sparse.dense_shape", [self])
 
     def with_values(self, new_values: Any) -> SparseTensor:
         """Returns a sparse tensor with other values at the same places."""
@@ -162,11 +163,17 @@ class RaggedTensor(Composite):
     __slots__ = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise TypeError("RaggedTensor has no constructor: use gm.ragged.constant or from_row_splits")
+        raise TypeError(
+            "RaggedTensor has no constructor: use gm.ragged.constant or from_row_splits"
+        )
 
     @classmethod
     def from_nested_row_splits(
-        cls, flat_values: Any, nested_row_splits: Any, name: str | None = None, validate: bool = True
+        cls,
+        flat_values: Any,
+        nested_row_splits: Any,
+        name: str | None = None,
+        validate: bool = True,
     ) -> RaggedTensor:
         """Returns a ragged tensor with several levels of row splits.
 
@@ -177,11 +184,15 @@ class RaggedTensor(Composite):
             validate: Accepted; splits are always checked.
         """
         flat = convert_to_tensor(flat_values)
-        splits = [convert_to_tensor(s, dtypes.int64) for s in nested_row_splits]
+        splits = [_int64(s) for s in nested_row_splits]
         if flat._value is not None and all(s._value is not None for s in splits):
             eager = [s._value for s in splits if s._value is not None]
-            return cls._from_value(_native.Value.from_ragged(flat._value, eager))  # type: ignore[no-any-return]
-        return _trace.call("ragged.make", [flat, *splits])  # type: ignore[no-any-return]
+            eager_made: RaggedTensor = cls._from_value(
+                _native.Value.from_ragged(flat._value, eager)
+            )
+            return eager_made
+        made: RaggedTensor = _trace.call("ragged.make", [flat, *splits])
+        return made
 
     @classmethod
     def from_row_splits(
@@ -226,7 +237,7 @@ class RaggedTensor(Composite):
         """The innermost values, ``[total, ...]``."""
         if self._value is not None:
             return EagerTensor(self._value.ragged_parts()[0])
-        return _trace.call("ragged.flat_values", [self])  # type: ignore[no-any-return]
+        return _trace.tensor("ragged.flat_values", [self])
 
     @property
     def values(self) -> Any:
@@ -243,7 +254,7 @@ class RaggedTensor(Composite):
         """Where the rows of the outermost dimension begin and end, int64 ``[rows + 1]``."""
         if self._value is not None:
             return EagerTensor(self._value.ragged_parts()[1][0])
-        return _trace.call("ragged.row_splits", [self], axis=0)  # type: ignore[no-any-return]
+        return _trace.tensor("ragged.row_splits", [self], axis=0)
 
     @property
     def nested_row_splits(self) -> tuple[Tensor, ...]:
@@ -257,15 +268,17 @@ class RaggedTensor(Composite):
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Tensor:
         """Returns the lengths of the rows of the outermost dimension, int64 ``[rows]``."""
         splits = self.row_splits
-        return splits[1:] - splits[:-1]
+        lengths: Tensor = splits[1:] - splits[:-1]
+        return lengths
 
     def row_starts(self) -> Tensor:
         """Returns where the rows begin, int64 ``[rows]``."""
-        return self.row_splits[:-1]
+        starts: Tensor = self.row_splits[:-1]
+        return starts
 
     def nrows(self) -> Tensor:
         """Returns the number of rows, int64."""
-        return _trace.call("size", [self.row_starts()], out_type=dtypes.int64)  # type: ignore[no-any-return]
+        return _trace.tensor("size", [self.row_starts()], out_type=dtypes.int64)
 
     def to_tensor(self, default_value: Any = None, shape: Any = None) -> Tensor:
         """Returns a dense tensor with the rows padded to the longest.
@@ -277,10 +290,8 @@ class RaggedTensor(Composite):
         inputs: list[Any] = [self]
         if default_value is not None:
             inputs.append(convert_to_tensor(default_value, self.dtype))
-        dense: Tensor = _trace.call("ragged.to_tensor", inputs)
-        if shape is None:
-            return dense
-        return _fit(dense, list(TensorShape(shape)), default_value)
+        fixed = None if shape is None else TensorShape(shape)
+        return _trace.tensor("ragged.to_tensor", inputs, shape=fixed)
 
     def to_list(self) -> list[Any]:
         """Returns the rows as nested Python lists."""
@@ -290,8 +301,9 @@ class RaggedTensor(Composite):
         rows: Any = EagerTensor(flat).numpy().tolist()
         for level in reversed(splits):
             at = EagerTensor(level).numpy().tolist()
-            rows = [rows[a:b] for a, b in zip(at[:-1], at[1:], strict=True)]
-        return rows  # type: ignore[no-any-return]
+            rows = [rows[a:b] for a, b in itertools.pairwise(at)]
+        made: list[Any] = rows
+        return made
 
     def numpy(self) -> Any:
         """Returns an object array of the rows; a plain array where all are equally long."""
@@ -310,7 +322,9 @@ class RaggedTensor(Composite):
         if isinstance(key, slice):
             starts, ends = self.row_splits[:-1][key], self.row_splits[1:][key]
             if self._value is None or inner:
-                raise TypeError("a ragged tensor is sliced by one slice, and only where it has a value")
+                raise TypeError(
+                    "a ragged tensor is sliced by one slice, and only where it has a value"
+                )
             rows = [self._row(int(i)) for i in np.arange(len(self))[key]]
             del starts, ends
             return _stack_rows(rows, self)
@@ -341,6 +355,13 @@ class RaggedTensor(Composite):
         return f"<tf.RaggedTensor {self.to_list()}>"
 
 
+def _int64(splits: Any) -> Tensor:
+    splits = convert_to_tensor(splits, None if isinstance(splits, Tensor) else dtypes.int64)
+    if splits.dtype is dtypes.int64:
+        return splits  # type: ignore[no-any-return]
+    return _trace.tensor("cast", [splits], dtype=dtypes.int64)
+
+
 def _stack_rows(rows: list[Any], like: RaggedTensor) -> Any:
     if rows:
         lengths = [len(r) for r in rows]
@@ -349,20 +370,6 @@ def _stack_rows(rows: list[Any], like: RaggedTensor) -> Any:
             return RaggedTensor.from_row_lengths(convert_to_tensor(flat, like.dtype), lengths)
         return RaggedTensor._from_value(_native.Value.stack([r._value for r in rows]))
     return RaggedTensor.from_row_splits(like.values[:0], [0])
-
-
-def _fit(dense: Tensor, dims: list[int | None], default: Any) -> Tensor:
-    for axis, size in enumerate(dims):
-        if size is None:
-            continue
-        cut = (slice(None),) * axis + (slice(0, size),)
-        dense = dense[cut]
-        have = _trace.call("shape", [dense], out_type=dtypes.int32)[axis]
-        pads = [[0, size - have if i == axis else 0] for i in range(len(dims))]
-        fill = {} if default is None else {"constant_values": default}
-        dense = _trace.call("pad", [dense, convert_to_tensor(pads)], mode="CONSTANT", **fill)
-        dense.set_shape([size if i == axis else d for i, d in enumerate(dense.shape)])
-    return dense
 
 
 def _wrap_value(value: _native.Value) -> Any:
@@ -374,7 +381,9 @@ def _wrap_value(value: _native.Value) -> Any:
 def _wrap_node(graph: _trace.FuncGraph, node: int, out: int, spec: _trace.Spec) -> Any:
     if spec[0] == "tensor":
         return SymbolicTensor(graph, node, out, spec)
-    return (SparseTensor if spec[0] == "sparse" else RaggedTensor)._from_node(graph, node, out, spec)
+    return (SparseTensor if spec[0] == "sparse" else RaggedTensor)._from_node(
+        graph, node, out, spec
+    )
 
 
 _trace.register_wrappers(_wrap_value, _wrap_node)

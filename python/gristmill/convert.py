@@ -125,7 +125,7 @@ def _from_python(value: Any, dtype: DType | None) -> _native.Value:
     found = _infer(leaves)
     if found is dtypes.string:
         if dtype not in (None, dtypes.string):
-            raise _refuse(value, dtype)  # type: ignore[arg-type]
+            raise _refuse(value, dtype)
         return _strings(value, leaves)
     if dtype is dtypes.string and leaves:
         raise _refuse(value, dtype)
@@ -161,7 +161,7 @@ def _pack(value: Any, dtype: DType | None) -> Tensor:
     if not isinstance(value, (list, tuple)):
         return convert_to_tensor(value, dtype)
     like = dtype or next((t.dtype for t in _tensors(value)), None)
-    return _trace.call("stack", [_pack(item, like) for item in value], axis=0)  # type: ignore[no-any-return]
+    return _trace.tensor("stack", [_pack(item, like) for item in value], axis=0)
 
 
 def _tensors(value: Any) -> list[Tensor]:
@@ -294,7 +294,7 @@ def pack_ints(values: Sequence[Any]) -> Tensor:
         if part.dtype is not target:
             part = _trace.call("cast", [part], dtype=target)
         parts.append(part)
-    return _trace.call("stack", parts, axis=0)  # type: ignore[no-any-return]
+    return _trace.tensor("stack", parts, axis=0)
 
 
 def shape_tensor(shape: Any) -> Tensor:

@@ -137,7 +137,8 @@ class DType:
         if self._name == "bfloat16":
             import ml_dtypes
 
-            low = ml_dtypes.finfo(ml_dtypes.bfloat16)
+            finfo: Any = ml_dtypes.finfo
+            low = finfo(ml_dtypes.bfloat16)
             return (float(low.min), float(low.max))
         if self.is_floating:
             numbers = np.finfo(self.as_numpy_dtype)
@@ -230,9 +231,17 @@ _ENUM = {
     "uint64": 23,
 }
 _BY_NAME: dict[Any, DType] = {d.name: d for d in _ALL}
-_BY_NAME.update({"half": float16, "float": float32, "double": float64, "str": string, "bytes": string})
+_BY_NAME.update(
+    {"half": float16, "float": float32, "double": float64, "str": string, "bytes": string}
+)
 _BY_NUMBER = {number: _BY_NAME[name] for name, number in _ENUM.items()}
-_BUILTIN: dict[Any, DType] = {float: float32, int: int64, str: string, bytes: string, object: string}
+_BUILTIN: dict[Any, DType] = {
+    float: float32,
+    int: int64,
+    str: string,
+    bytes: string,
+    object: string,
+}
 _BUILTIN[builtins.bool] = bool
 
 
@@ -259,7 +268,7 @@ def as_dtype(type_value: DTypeLike) -> DType:
     except TypeError:
         found = None
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     foreign = getattr(type_value, "name", None)
     if isinstance(foreign, str) and foreign in _BY_NAME:
         return _BY_NAME[foreign]
@@ -273,4 +282,6 @@ def as_dtype(type_value: DTypeLike) -> DType:
         found = _BY_NAME.get(np_dtype.name)
         if found is not None:
             return found
-    raise TypeError(f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType.")
+    raise TypeError(
+        f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType."
+    )

@@ -17,192 +17,192 @@ from gristmill.tensor import Tensor
 
 def negative(x: Any, name: str | None = None) -> Tensor:
     """Returns ``-x``."""
-    return _trace.call("math.negative", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.negative", [convert_to_tensor(x)])
 
 
 def abs(x: Any, name: str | None = None) -> Tensor:
     """Returns the absolute value."""
-    return _trace.call("math.abs", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.abs", [convert_to_tensor(x)])
 
 
 def sign(x: Any, name: str | None = None) -> Tensor:
     """Returns -1, 0 or 1."""
-    return _trace.call("math.sign", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.sign", [convert_to_tensor(x)])
 
 
 def sqrt(x: Any, name: str | None = None) -> Tensor:
     """Returns the square root."""
-    return _trace.call("math.sqrt", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.sqrt", [convert_to_tensor(x)])
 
 
 def rsqrt(x: Any, name: str | None = None) -> Tensor:
     """Returns one over the square root."""
-    return _trace.call("math.rsqrt", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.rsqrt", [convert_to_tensor(x)])
 
 
 def square(x: Any, name: str | None = None) -> Tensor:
     """Returns ``x * x``."""
-    return _trace.call("math.square", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.square", [convert_to_tensor(x)])
 
 
 def exp(x: Any, name: str | None = None) -> Tensor:
     """Returns e to the power of ``x``."""
-    return _trace.call("math.exp", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.exp", [convert_to_tensor(x)])
 
 
 def log(x: Any, name: str | None = None) -> Tensor:
     """Returns the natural logarithm."""
-    return _trace.call("math.log", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.log", [convert_to_tensor(x)])
 
 
 def log1p(x: Any, name: str | None = None) -> Tensor:
     """Returns ``log(1 + x)``."""
-    return _trace.call("math.log1p", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.log1p", [convert_to_tensor(x)])
 
 
 def sin(x: Any, name: str | None = None) -> Tensor:
     """Returns the sine of an angle in radians."""
-    return _trace.call("math.sin", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.sin", [convert_to_tensor(x)])
 
 
 def cos(x: Any, name: str | None = None) -> Tensor:
     """Returns the cosine of an angle in radians."""
-    return _trace.call("math.cos", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.cos", [convert_to_tensor(x)])
 
 
 def tan(x: Any, name: str | None = None) -> Tensor:
     """Returns the tangent of an angle in radians."""
-    return _trace.call("math.tan", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.tan", [convert_to_tensor(x)])
 
 
 def tanh(x: Any, name: str | None = None) -> Tensor:
     """Returns the hyperbolic tangent."""
-    return _trace.call("math.tanh", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.tanh", [convert_to_tensor(x)])
 
 
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
     """Returns ``1 / (1 + exp(-x))``."""
-    return _trace.call("math.sigmoid", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.sigmoid", [convert_to_tensor(x)])
 
 
 def floor(x: Any, name: str | None = None) -> Tensor:
     """Rounds down."""
-    return _trace.call("math.floor", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.floor", [convert_to_tensor(x)])
 
 
 def ceil(x: Any, name: str | None = None) -> Tensor:
     """Rounds up."""
-    return _trace.call("math.ceil", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.ceil", [convert_to_tensor(x)])
 
 
 def round(x: Any, name: str | None = None) -> Tensor:
     """Rounds to the nearest integer, halves to even."""
-    return _trace.call("math.round", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.round", [convert_to_tensor(x)])
 
 
 def is_nan(x: Any, name: str | None = None) -> Tensor:
     """Returns whether elements are NaN."""
-    return _trace.call("math.is_nan", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.is_nan", [convert_to_tensor(x)])
 
 
 def is_finite(x: Any, name: str | None = None) -> Tensor:
     """Returns whether elements are neither NaN nor infinite."""
-    return _trace.call("math.is_finite", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.is_finite", [convert_to_tensor(x)])
 
 
 def logical_not(x: Any, name: str | None = None) -> Tensor:
     """Returns ``not x``."""
-    return _trace.call("math.logical_not", [convert_to_tensor(x)])  # type: ignore[no-any-return]
+    return _trace.tensor("math.logical_not", [convert_to_tensor(x)])
 
 
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x + y``."""
-    return binary("math.add", x, y)  # type: ignore[no-any-return]
+    return binary("math.add", x, y)
 
 
 def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x - y``."""
-    return binary("math.subtract", x, y)  # type: ignore[no-any-return]
+    return binary("math.subtract", x, y)
 
 
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x * y``."""
-    return binary("math.multiply", x, y)  # type: ignore[no-any-return]
+    return binary("math.multiply", x, y)
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x / y``; integers become floats first."""
-    return binary("math.truediv", x, y)  # type: ignore[no-any-return]
+    return binary("math.truediv", x, y)
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x / y`` rounded down."""
-    return binary("math.floordiv", x, y)  # type: ignore[no-any-return]
+    return binary("math.floordiv", x, y)
 
 
 def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns the remainder that has the sign of ``y``."""
-    return binary("math.floormod", x, y)  # type: ignore[no-any-return]
+    return binary("math.floormod", x, y)
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x`` to the power of ``y``."""
-    return binary("math.pow", x, y)  # type: ignore[no-any-return]
+    return binary("math.pow", x, y)
 
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns the larger of both."""
-    return binary("math.maximum", x, y)  # type: ignore[no-any-return]
+    return binary("math.maximum", x, y)
 
 
 def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns the smaller of both."""
-    return binary("math.minimum", x, y)  # type: ignore[no-any-return]
+    return binary("math.minimum", x, y)
 
 
 def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x == y``."""
-    return binary("math.equal", x, y)  # type: ignore[no-any-return]
+    return binary("math.equal", x, y)
 
 
 def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x != y``."""
-    return binary("math.not_equal", x, y)  # type: ignore[no-any-return]
+    return binary("math.not_equal", x, y)
 
 
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x < y``."""
-    return binary("math.less", x, y)  # type: ignore[no-any-return]
+    return binary("math.less", x, y)
 
 
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x <= y``."""
-    return binary("math.less_equal", x, y)  # type: ignore[no-any-return]
+    return binary("math.less_equal", x, y)
 
 
 def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x > y``."""
-    return binary("math.greater", x, y)  # type: ignore[no-any-return]
+    return binary("math.greater", x, y)
 
 
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x >= y``."""
-    return binary("math.greater_equal", x, y)  # type: ignore[no-any-return]
+    return binary("math.greater_equal", x, y)
 
 
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x and y``."""
-    return binary("math.logical_and", x, y)  # type: ignore[no-any-return]
+    return binary("math.logical_and", x, y)
 
 
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns ``x or y``."""
-    return binary("math.logical_or", x, y)  # type: ignore[no-any-return]
+    return binary("math.logical_or", x, y)
 
 
 def logical_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns whether exactly one is true."""
-    return binary("math.logical_xor", x, y)  # type: ignore[no-any-return]
+    return binary("math.logical_xor", x, y)
 
 
 def reduce_sum(
@@ -304,7 +304,7 @@ def reduce_all(
 
 
 def _reduce(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
-    return _trace.call(name, [convert_to_tensor(x)], axis=ints(axis), keepdims=bool(keepdims))  # type: ignore[no-any-return]
+    return _trace.tensor(name, [convert_to_tensor(x)], axis=ints(axis), keepdims=bool(keepdims))
 
 
 def reduce_variance(
@@ -324,19 +324,25 @@ def reduce_std(
 
 
 def argmax(
-    input: Any, axis: int | None = None, output_type: DTypeLike = dtypes.int64, name: str | None = None
+    input: Any,
+    axis: int | None = None,
+    output_type: DTypeLike = dtypes.int64,
+    name: str | None = None,
 ) -> Tensor:
     """Returns where the largest element is along a dimension, the first one of equals."""
     attrs = {"axis": int(axis or 0), "output_type": dtypes.as_dtype(output_type)}
-    return _trace.call_n("math.argmax", [convert_to_tensor(input)], attrs)[0]  # type: ignore[no-any-return]
+    return _trace.tensor("math.argmax", [convert_to_tensor(input)], attrs)
 
 
 def argmin(
-    input: Any, axis: int | None = None, output_type: DTypeLike = dtypes.int64, name: str | None = None
+    input: Any,
+    axis: int | None = None,
+    output_type: DTypeLike = dtypes.int64,
+    name: str | None = None,
 ) -> Tensor:
     """Returns where the smallest element is along a dimension, the first one of equals."""
     attrs = {"axis": int(axis or 0), "output_type": dtypes.as_dtype(output_type)}
-    return _trace.call_n("math.argmin", [convert_to_tensor(input)], attrs)[0]  # type: ignore[no-any-return]
+    return _trace.tensor("math.argmin", [convert_to_tensor(input)], attrs)
 
 
 def cumsum(
@@ -352,7 +358,7 @@ def cumsum(
         name: Accepted for TensorFlow's sake.
     """
     attrs = {"axis": int(axis), "exclusive": exclusive, "reverse": reverse}
-    return _trace.call_n("math.cumsum", [convert_to_tensor(x)], attrs)[0]  # type: ignore[no-any-return]
+    return _trace.tensor("math.cumsum", [convert_to_tensor(x)], attrs)
 
 
 def clip_by_value(
@@ -361,7 +367,7 @@ def clip_by_value(
     """Returns the elements, those outside the bounds replaced by the nearest bound."""
     t = convert_to_tensor(t)
     bounds = [convert_to_tensor(b, t.dtype) for b in (clip_value_min, clip_value_max)]
-    return _trace.call("clip_by_value", [t, *bounds])  # type: ignore[no-any-return]
+    return _trace.tensor("clip_by_value", [t, *bounds])
 
 
 def matmul(
@@ -370,7 +376,7 @@ def matmul(
     """Returns the matrix product over the last two dimensions."""
     a = convert_to_tensor(a)
     inputs = [a, convert_to_tensor(b, None if isinstance(b, Tensor) else a.dtype)]
-    return _trace.call("matmul", inputs, transpose_a=transpose_a, transpose_b=transpose_b)  # type: ignore[no-any-return]
+    return _trace.tensor("matmul", inputs, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
 def is_inf(x: Any, name: str | None = None) -> Tensor:

@@ -73,9 +73,7 @@ def _rebuild_mapping(structure: Mapping[Any, Any], values: dict[Any, Any]) -> An
     return type(structure)(values)  # type: ignore[call-arg]
 
 
-def pack_sequence_as(
-    structure: Any, flat_sequence: Any, expand_composites: bool = False
-) -> Any:
+def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
     """Returns ``structure`` with its leaves replaced by those of ``flat_sequence``.
 
     Args:

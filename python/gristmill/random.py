@@ -1,18 +1,20 @@
 """Random numbers and the seeds that ops and datasets draw with.
 
-Seeds combine as in TensorFlow: the global seed of `set_seed` and the op's own. Under a global seed, ops
-without a seed of their own take the next one of a sequence in the order in which they are made.
+Seeds combine as in TensorFlow: the global seed of `set_seed` and the op's own. Under a global seed,
+ops without a seed of their own take the next one of a sequence, in the order of their making.
 """
 
 from __future__ import annotations
 
-import random as _random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace, dtypes
 from gristmill.convert import convert_to_tensor, shape_tensor
 from gristmill.dtypes import DType, DTypeLike
 from gristmill.tensor import Tensor
+
+if TYPE_CHECKING:
+    from random import Random
 
 DEFAULT_GRAPH_SEED = 87654321
 _MODULUS = 2**31 - 1
@@ -23,7 +25,7 @@ class _Seeds:
 
     def __init__(self) -> None:
         self.graph: int | None = None
-        self.rng = _random.Random()
+        self.rng: Random | None = None
 
 
 _seeds = _Seeds()
@@ -36,7 +38,7 @@ def set_seed(seed: int | None) -> None:
         seed: An integer, or ``None`` to take it back.
     """
     _seeds.graph = None if seed is None else int(seed)
-    _seeds.rng = _random.Random(_seeds.graph)
+    _seeds.rng = None
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
@@ -57,6 +59,10 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
             tracing.random_ops += 1
             op_seed = tracing.random_ops
         else:
+            if _seeds.rng is None:
+                from random import Random
+
+                _seeds.rng = Random(graph)
             op_seed = _seeds.rng.randint(0, _MODULUS)
     a = (DEFAULT_GRAPH_SEED if graph is None else graph) % _MODULUS
     b = int(op_seed) % _MODULUS
@@ -101,7 +107,7 @@ def uniform(
     dtype = dtypes.as_dtype(dtype)
     low, high = _bounds(minval, maxval, dtype)
     inputs = [shape_tensor(shape), low, high]
-    return _trace.call("random.uniform", inputs, dtype=dtype, seed=seed_attr(seed))  # type: ignore[no-any-return]
+    return _trace.tensor("random.uniform", inputs, dtype=dtype, seed=seed_attr(seed))
 
 
 def normal(
@@ -131,7 +137,7 @@ def normal(
         convert_to_tensor(mean, dtype),
         convert_to_tensor(stddev, dtype),
     ]
-    return _trace.call("random.normal", inputs, dtype=dtype, seed=seed_attr(seed))  # type: ignore[no-any-return]
+    return _trace.tensor("random.normal", inputs, dtype=dtype, seed=seed_attr(seed))
 
 
 def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -142,7 +148,7 @@ def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Ten
         seed: The op's seed.
         name: Accepted for TensorFlow's sake.
     """
-    return _trace.call("random.shuffle", [convert_to_tensor(value)], seed=seed_attr(seed))  # type: ignore[no-any-return]
+    return _trace.tensor("random.shuffle", [convert_to_tensor(value)], seed=seed_attr(seed))
 
 
 def stateless_uniform(
@@ -159,7 +165,7 @@ def stateless_uniform(
     Args:
         shape: Shape of the result.
         seed: Two integers.
-        minval: Lower bound, included.
+        minval: Lower bound, included. ``None`` for both bounds draws from all integers.
         maxval: Upper bound, excluded; 1 for floats if not given.
         dtype: A float or integer type.
         name: Accepted for TensorFlow's sake.
@@ -169,9 +175,10 @@ def stateless_uniform(
         A tensor of random numbers.
     """
     dtype = dtypes.as_dtype(dtype)
-    low, high = _bounds(minval, maxval, dtype)
-    inputs = [shape_tensor(shape), convert_to_tensor(seed), low, high]
-    return _trace.call("random.stateless_uniform", inputs, dtype=dtype)  # type: ignore[no-any-return]
+    inputs = [shape_tensor(shape), convert_to_tensor(seed)]
+    if minval is not None or maxval is not None:
+        inputs += _bounds(minval, maxval, dtype)
+    return _trace.tensor("random.stateless_uniform", inputs, dtype=dtype)
 
 
 def stateless_normal(
@@ -204,4 +211,4 @@ def stateless_normal(
         convert_to_tensor(mean, dtype),
         convert_to_tensor(stddev, dtype),
     ]
-    return _trace.call("random.stateless_normal", inputs, dtype=dtype)  # type: ignore[no-any-return]
+    return _trace.tensor("random.stateless_normal", inputs, dtype=dtype)

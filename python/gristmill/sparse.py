@@ -33,7 +33,7 @@ def to_dense(
     inputs: list[Any] = [sp_input]
     if default_value is not None:
         inputs.append(convert_to_tensor(default_value, sp_input.dtype))
-    return _trace.call("sparse.to_dense", inputs)  # type: ignore[no-any-return]
+    return _trace.tensor("sparse.to_dense", inputs)
 
 
 def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:

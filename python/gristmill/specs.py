@@ -46,7 +46,7 @@ class TypeSpec:
         return from_native((*mine[:2], shape, *mine[3:]))
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._key() == other._key()  # type: ignore[attr-defined]
+        return type(other) is type(self) and self._key() == other._key()
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -206,9 +206,7 @@ class RaggedTensorSpec(TypeSpec):
         return ("ragged", self._dtype.name, self._shape._dims, self._ragged_rank)
 
     def __repr__(self) -> str:
-        return (
-            f"RaggedTensorSpec({self._shape!r}, {self._dtype!r}, {self._ragged_rank}, tf.int64)"
-        )
+        return f"RaggedTensorSpec({self._shape!r}, {self._dtype!r}, {self._ragged_rank}, tf.int64)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (RaggedTensorSpec, (self._shape, self._dtype, self._ragged_rank))

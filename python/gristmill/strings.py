@@ -42,40 +42,42 @@ def split(input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = No
 
 def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """Returns the lengths of strings in bytes or in ``"UTF8_CHAR"``, int32."""
-    return _trace.call("strings.length", [_text(input)], unit=unit)  # type: ignore[no-any-return]
+    return _trace.tensor("strings.length", [_text(input)], unit=unit)
 
 
 def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """Returns ``len`` bytes from position ``pos`` on; a negative position counts from the end."""
     pos = convert_to_tensor(pos)
-    inputs = [_text(input), pos, convert_to_tensor(len, None if isinstance(len, Tensor) else pos.dtype)]
+    inputs = [
+        _text(input),
+        pos,
+        convert_to_tensor(len, None if isinstance(len, Tensor) else pos.dtype),
+    ]
     attrs = {} if unit == "BYTE" else {"unit": unit}
-    return _trace.call_n("strings.substr", inputs, attrs)[0]  # type: ignore[no-any-return]
+    return _trace.tensor("strings.substr", inputs, attrs)
 
 
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """Joins the strings of several tensors element by element; scalars are repeated."""
-    return _trace.call("strings.join", [_text(i) for i in inputs], separator=separator)  # type: ignore[no-any-return]
+    return _trace.tensor("strings.join", [_text(i) for i in inputs], separator=separator)
 
 
 def lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Returns the strings with ASCII capitals made small."""
-    return _trace.call("strings.lower", [_text(input)])  # type: ignore[no-any-return]
+    return _trace.tensor("strings.lower", [_text(input)])
 
 
 def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
     """Returns the strings with small ASCII letters made capitals."""
-    return _trace.call("strings.upper", [_text(input)])  # type: ignore[no-any-return]
+    return _trace.tensor("strings.upper", [_text(input)])
 
 
 def strip(input: Any, name: str | None = None) -> Tensor:
     """Returns the strings without white space at both ends."""
-    return _trace.call("strings.strip", [_text(input)])  # type: ignore[no-any-return]
+    return _trace.tensor("strings.strip", [_text(input)])
 
 
-def to_number(
-    input: Any, out_type: DTypeLike = dtypes.float32, name: str | None = None
-) -> Any:
+def to_number(input: Any, out_type: DTypeLike = dtypes.float32, name: str | None = None) -> Any:
     """Reads numbers from strings.
 
     Args:
@@ -89,7 +91,7 @@ def to_number(
     if isinstance(input, RaggedTensor):
         flat = to_number(input.flat_values, out_type)
         return RaggedTensor.from_nested_row_splits(flat, input.nested_row_splits)
-    return _trace.call("strings.to_number", [_text(input)], out_type=dtypes.as_dtype(out_type))
+    return _trace.tensor("strings.to_number", [_text(input)], out_type=dtypes.as_dtype(out_type))
 
 
 def as_string(
@@ -119,7 +121,7 @@ def as_string(
         "width": width,
         "fill": fill,
     }
-    return _trace.call_n("strings.as_string", [convert_to_tensor(input)], attrs)[0]  # type: ignore[no-any-return]
+    return _trace.tensor("strings.as_string", [convert_to_tensor(input)], attrs)
 
 
 def regex_replace(
@@ -127,12 +129,12 @@ def regex_replace(
 ) -> Tensor:
     r"""Replaces what a regular expression (RE2 syntax) matches; ``\1`` stands for group 1."""
     attrs = {"pattern": pattern, "rewrite": rewrite, "replace_global": replace_global}
-    return _trace.call_n("strings.regex_replace", [_text(input)], attrs)[0]  # type: ignore[no-any-return]
+    return _trace.tensor("strings.regex_replace", [_text(input)], attrs)
 
 
 def regex_full_match(input: Any, pattern: str, name: str | None = None) -> Tensor:
     """Returns whether a regular expression (RE2 syntax) matches the whole string."""
-    return _trace.call("strings.regex_full_match", [_text(input)], pattern=pattern)  # type: ignore[no-any-return]
+    return _trace.tensor("strings.regex_full_match", [_text(input)], pattern=pattern)
 
 
 def reduce_join(
@@ -144,7 +146,7 @@ def reduce_join(
 ) -> Tensor:
     """Joins all strings along dimensions into one."""
     attrs = {"axis": ints(axis), "separator": separator, "keepdims": keepdims or None}
-    return _trace.call_n("strings.reduce_join", [_text(inputs)], attrs)[0]  # type: ignore[no-any-return]
+    return _trace.tensor("strings.reduce_join", [_text(inputs)], attrs)
 
 
 def bytes_split(input: Any, name: str | None = None) -> Any:
@@ -160,4 +162,4 @@ def bytes_split(input: Any, name: str | None = None) -> Any:
 def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
     """Returns a hash of each string below ``num_buckets``, int64: TensorFlow's (FarmHash)."""
     attrs = {"num_buckets": int(num_buckets)}
-    return _trace.call_n("strings.to_hash_bucket_fast", [_text(input)], attrs)[0]  # type: ignore[no-any-return]
+    return _trace.tensor("strings.to_hash_bucket_fast", [_text(input)], attrs)

@@ -74,6 +74,14 @@ class Tensor(Operators):
         """
         raise NotImplementedError
 
+    def numpy(self) -> Any:
+        """Returns the value as NumPy has it.
+
+        Raises:
+            OperatorNotAllowedInGraphError: For a symbolic tensor, which has none.
+        """
+        raise NotImplementedError
+
     def __hash__(self) -> int:
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
@@ -165,11 +173,13 @@ class EagerTensor(Tensor):
         return view if view.flags.writeable else view.copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = np.asarray(self.numpy())
+        array: np.ndarray[Any, Any] = np.asarray(self.numpy())
         if dtype is not None and array.dtype != dtype:
-            return array.astype(dtype)
+            converted: np.ndarray[Any, Any] = np.array(array, dtype=dtype)
+            return converted
         if copy is True or (copy is None and not array.flags.writeable):
-            return array.copy()
+            copied: np.ndarray[Any, Any] = array.copy()
+            return copied
         return array
 
     def __dlpack__(self, **options: Any) -> Any:
@@ -241,9 +251,7 @@ class EagerTensor(Tensor):
         return "\n" + text if "\n" in text else text
 
     def __repr__(self) -> str:
-        return (
-            f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={self._text(True)}>"
-        )
+        return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={self._text(True)}>"
 
     def __str__(self) -> str:
         return f"tf.Tensor({self._text(False)}, shape={self.shape}, dtype={self.dtype.name})"
@@ -340,7 +348,7 @@ class SymbolicTensor(Tensor):
         raise self._refuse("converting a symbolic tensor to a NumPy array", "array")
 
     def numpy(self) -> Any:
-        """Raises: a symbolic tensor has no value."""
+        """Refuses: a symbolic tensor has no value."""
         raise self._refuse("calling numpy() on a symbolic tensor", "array")
 
     def __hash__(self) -> int:
@@ -361,7 +369,9 @@ class SymbolicTensor(Tensor):
         return f"{self._graph.name}/{self._node}:{self._out}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("a symbolic tensor cannot be pickled: it belongs to a function being traced")
+        raise TypeError(
+            "a symbolic tensor cannot be pickled: it belongs to a function being traced"
+        )
 
 
 def is_tensor(x: Any) -> bool:

@@ -121,9 +121,7 @@ class TensorShape:
         a, b = self._dims, TensorShape(other)._dims
         if a is None or b is None:
             return TensorShape._known(b if a is None else a)
-        return TensorShape._known(
-            tuple(y if x is None else x for x, y in zip(a, b, strict=True))
-        )
+        return TensorShape._known(tuple(y if x is None else x for x, y in zip(a, b, strict=True)))
 
     def concatenate(self, other: ShapeLike) -> TensorShape:
         """Returns the sizes of this shape followed by those of ``other``."""

@@ -106,7 +106,12 @@ fn code(dtype: DType) -> Option<u8> {
 ///
 /// # Errors
 /// `BufferError` for strings.
-pub(crate) fn capsule(py: Python<'_>, tensor: Tensor, versioned: bool, copied: bool) -> PyResult<Bound<'_, PyAny>> {
+pub(crate) fn capsule(
+    py: Python<'_>,
+    tensor: Tensor,
+    versioned: bool,
+    copied: bool,
+) -> PyResult<Bound<'_, PyAny>> {
     let dtype = tensor.dtype();
     let code = code(dtype).ok_or_else(|| PyBufferError::new_err("DLPack has no strings"))?;
     let shape: Vec<i64> = tensor.dims().iter().map(|&d| d as i64).collect();
@@ -115,7 +120,11 @@ pub(crate) fn capsule(py: Python<'_>, tensor: Tensor, versioned: bool, copied: b
         strides[i - 1] = strides[i] * shape[i].max(1);
     }
     let data = tensor.bytes().as_ptr().cast_mut().cast();
-    let mut held = Box::new(Held { _tensor: tensor, shape, strides });
+    let mut held = Box::new(Held {
+        _tensor: tensor,
+        shape,
+        strides,
+    });
     let tensor = DlTensor {
         data,
         device_type: DEVICE.0,
@@ -134,11 +143,30 @@ pub(crate) fn capsule(py: Python<'_>, tensor: Tensor, versioned: bool, copied: b
     unsafe {
         let made = if versioned {
             let flags = if copied { IS_COPIED } else { 0 };
-            let managed = Versioned { major: 1, minor: 0, context, deleter: Some(delete_versioned), flags, tensor };
-            ffi::PyCapsule_New(Box::into_raw(Box::new(managed)).cast(), VERSIONED.as_ptr(), Some(drop_versioned))
+            let managed = Versioned {
+                major: 1,
+                minor: 0,
+                context,
+                deleter: Some(delete_versioned),
+                flags,
+                tensor,
+            };
+            ffi::PyCapsule_New(
+                Box::into_raw(Box::new(managed)).cast(),
+                VERSIONED.as_ptr(),
+                Some(drop_versioned),
+            )
         } else {
-            let managed = Old { tensor, context, deleter: Some(delete_old) };
-            ffi::PyCapsule_New(Box::into_raw(Box::new(managed)).cast(), OLD.as_ptr(), Some(drop_old))
+            let managed = Old {
+                tensor,
+                context,
+                deleter: Some(delete_old),
+            };
+            ffi::PyCapsule_New(
+                Box::into_raw(Box::new(managed)).cast(),
+                OLD.as_ptr(),
+                Some(drop_old),
+            )
         };
         Bound::from_owned_ptr_or_err(py, made)
     }

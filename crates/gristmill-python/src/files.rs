@@ -1,37 +1,25 @@
 //! Files by path, and the writer of record files.
 
 use crate::error::{invalid, to_py};
-use gristmill_record::Compression;
-use gristmill_storage::{Sink, StoreError, StoreErrorKind, Stores};
+use gristmill::record::Compression;
+use gristmill::storage::{Sink, StoreError, Stores};
 use gristmill_types::{Error, Kind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
 fn store_error(e: &StoreError) -> PyErr {
-    let kind = match e.kind {
-        StoreErrorKind::NotFound => Kind::NotFound,
-        StoreErrorKind::PermissionDenied => Kind::PermissionDenied,
-        StoreErrorKind::IsDirectory | StoreErrorKind::NotDirectory => Kind::FailedPrecondition,
-        StoreErrorKind::NoSpace => Kind::ResourceExhausted,
-        StoreErrorKind::Unsupported => Kind::Unimplemented,
-        _ => Kind::Unknown,
-    };
-    let path = e.path.to_string_lossy().into_owned();
-    to_py(&Error::new(kind, e.to_string()).in_file(path))
-}
-
-fn io_error(path: &OsStr, e: &io::Error) -> PyErr {
-    store_error(&StoreError::from_io(path, e))
+    to_py(&e.clone().into())
 }
 
 /// Runs `f` with the store of a path, without the interpreter lock.
 fn with_store<T: Send>(
     py: Python<'_>,
     path: &OsStr,
-    f: impl FnOnce(&dyn gristmill_storage::Store) -> gristmill_storage::Result<T> + Send,
+    f: impl FnOnce(&dyn gristmill::storage::Store) -> gristmill::storage::Result<T> + Send,
 ) -> PyResult<T> {
     py.detach(|| {
         let stores = Stores::default();
@@ -62,7 +50,10 @@ fn isdir(py: Python<'_>, path: OsString) -> PyResult<bool> {
 #[pyfunction]
 fn stat(py: Python<'_>, path: OsString) -> PyResult<(u64, bool, f64)> {
     let s = with_store(py, &path, |s| s.stat(&path))?;
-    let modified = s.modified.and_then(|t| t.duration_since(UNIX_EPOCH).ok()).map_or(0.0, |d| d.as_secs_f64());
+    let modified = s
+        .modified
+        .and_then(|t| t.duration_since(UNIX_EPOCH).ok())
+        .map_or(0.0, |d| d.as_secs_f64());
     Ok((s.bytes, s.is_dir, modified))
 }
 
@@ -112,7 +103,7 @@ fn copy(py: Python<'_>, source: OsString, target: OsString) -> PyResult<u64> {
 /// The contents of a file.
 #[pyfunction]
 fn read_file(py: Python<'_>, path: OsString) -> PyResult<Bound<'_, PyBytes>> {
-    let data = with_store(py, &path, |s| gristmill_storage::read_file(s, &path))?;
+    let data = with_store(py, &path, |s| gristmill::storage::read_file(s, &path))?;
     Ok(PyBytes::new(py, &data))
 }
 
@@ -121,70 +112,105 @@ fn read_file(py: Python<'_>, path: OsString) -> PyResult<Bound<'_, PyBytes>> {
 fn write_file(py: Python<'_>, path: OsString, data: &[u8]) -> PyResult<()> {
     with_store(py, &path, |s| {
         let mut sink = s.create(&path)?;
-        sink.write_all(data).map_err(|e| StoreError::from_io(&path, &e))?;
+        sink.write_all(data)
+            .map_err(|e| StoreError::from_io(&path, &e))?;
         sink.commit()
     })
 }
 
+/// A writer over the file that it makes.
+type Writer = gristmill::record::RecordWriter<Box<dyn Sink>>;
+
 /// Writes record files; the file appears under its name on `close` or the first `flush`.
-#[pyclass(module = "gristmill._native")]
+#[pyclass(frozen, module = "gristmill._native")]
 pub(crate) struct RecordWriter {
     path: OsString,
-    inner: Option<gristmill_record::RecordWriter<Box<dyn Sink>>>,
+    inner: Mutex<Option<Writer>>,
+}
+
+impl RecordWriter {
+    /// Runs `f` with the writer, without the interpreter lock.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut Writer) -> gristmill::storage::Result<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| match self.lock().as_mut() {
+            Some(writer) => f(writer).map_err(Error::from),
+            None => Err(Error::new(Kind::FailedPrecondition, "the writer is closed")
+                .in_file(self.path.to_string_lossy())),
+        })
+        .map_err(|e| to_py(&e))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Writer>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
 impl RecordWriter {
     /// Begins a file. `compression` is `""`, `"GZIP"` or `"ZLIB"`; `level` is zlib's.
     #[new]
-    fn new(py: Python<'_>, path: OsString, compression: &str, level: Option<u32>) -> PyResult<Self> {
-        let kind = Compression::from_name(compression)
-            .ok_or_else(|| invalid(format!("compression_type must be '', 'GZIP' or 'ZLIB', found '{compression}'")))?;
+    fn new(
+        py: Python<'_>,
+        path: OsString,
+        compression: &str,
+        level: Option<u32>,
+    ) -> PyResult<Self> {
+        let kind = Compression::from_name(compression).ok_or_else(|| {
+            invalid(format!(
+                "compression_type must be '', 'GZIP' or 'ZLIB', found '{compression}'"
+            ))
+        })?;
         let sink = with_store(py, &path, |s| s.create(&path))?;
-        Ok(Self { path, inner: Some(gristmill_record::RecordWriter::new(sink, kind, level)) })
+        let writer = gristmill::record::RecordWriter::new(sink, kind, level);
+        Ok(Self {
+            path,
+            inner: Mutex::new(Some(writer)),
+        })
     }
 
     /// Appends one record.
-    fn write(&mut self, record: &[u8]) -> PyResult<()> {
-        let Self { path, inner } = self;
-        let writer = inner.as_mut().ok_or_else(|| closed(path))?;
-        writer.write(record).map_err(|e| io_error(path, &e))
+    fn write(&self, py: Python<'_>, record: &[u8]) -> PyResult<()> {
+        self.with(py, |w| {
+            w.write(record)
+                .map_err(|e| StoreError::from_io(&self.path, &e))
+        })
     }
 
     /// Makes complete records readable under the file's name.
-    fn flush(&mut self, py: Python<'_>) -> PyResult<()> {
-        let Self { path, inner } = self;
-        let writer = inner.as_mut().ok_or_else(|| closed(path))?;
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |w| {
+            w.flush().map_err(|e| StoreError::from_io(&self.path, &e))?;
+            w.get_mut().publish()
+        })
+    }
+
+    /// Ends the file under its name; closing twice is harmless.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
-            writer.flush().map_err(|e| StoreError::from_io(path, &e))?;
-            writer.get_mut().publish()
+            let Some(writer) = self.lock().take() else {
+                return Ok(());
+            };
+            writer
+                .finish()
+                .map_err(|e| StoreError::from_io(&self.path, &e))
+                .and_then(|sink| sink.commit())
         })
         .map_err(|e| store_error(&e))
     }
 
-    /// Ends the file under its name; closing twice is harmless.
-    fn close(&mut self, py: Python<'_>) -> PyResult<()> {
-        let Self { path, inner } = self;
-        let Some(writer) = inner.take() else { return Ok(()) };
-        py.detach(|| writer.finish().map_err(|e| StoreError::from_io(path, &e)).and_then(|sink| sink.commit()))
-            .map_err(|e| store_error(&e))
-    }
-
     /// Ends without a file, unless it was flushed.
-    fn discard(&mut self) {
-        self.inner = None;
+    fn discard(&self) {
+        *self.lock() = None;
     }
 
     /// Records written.
     #[getter]
     fn records(&self) -> u64 {
-        self.inner.as_ref().map_or(0, gristmill_record::RecordWriter::records)
+        self.lock().as_ref().map_or(0, Writer::records)
     }
-}
-
-fn closed(path: &OsStr) -> PyErr {
-    let path = path.to_string_lossy().into_owned();
-    to_py(&Error::new(Kind::FailedPrecondition, "the writer is closed").in_file(path))
 }
 
 /// Adds the functions to the module.

@@ -1,5 +1,5 @@
 //! The native half of gristmill's Python package, `gristmill._native`: values, eager ops, graphs
-//! of traced functions, messages of `gristmill.train`, files.
+//! of traced functions, plans and their iterators, messages of `gristmill.train`, files.
 //!
 //! What a user sees is written in Python over these; names and arguments here are not public.
 
@@ -9,8 +9,10 @@ mod error;
 mod example;
 mod files;
 mod graph;
+mod iterator;
 mod memory;
 mod op;
+mod plan;
 mod spec;
 mod value;
 
@@ -19,12 +21,14 @@ use pyo3::prelude::*;
 /// The module `gristmill._native`.
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    gristmill_ops::register();
+    gristmill::init();
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<value::PyValue>()?;
     m.add_class::<graph::PyGraph>()?;
     m.add_class::<graph::PyGraphBuilder>()?;
     m.add_class::<files::RecordWriter>()?;
+    m.add_class::<plan::PyPlan>()?;
+    m.add_class::<iterator::PyIterator>()?;
     op::add(m)?;
     example::add(m)?;
     files::add(m)

@@ -3,8 +3,8 @@
 use crate::attr;
 use crate::error::guarded;
 use crate::value::PyValue;
-use gristmill_plan::op::run_one;
-use gristmill_plan::{Arg, Class, Draw, OpCx, Scratch, registry};
+use gristmill::plan::op::run_one;
+use gristmill::plan::{Arg, Class, Draw, OpCx, Scratch, registry};
 use gristmill_types::{Error, Frame, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -31,19 +31,32 @@ pub(crate) fn run_op(
     let attrs = attr::attrs(attrs)?;
     let mut work = || -> gristmill_types::Result<Vec<Value>> {
         let def = registry::lookup(name)?;
-        let place = |e: Error| e.frame(Frame::Op { name: name.to_string(), site: None });
+        let place = |e: Error| {
+            e.frame(Frame::Op {
+                name: name.to_string(),
+                site: None,
+            })
+        };
         def.check_call(values.len(), &attrs).map_err(place)?;
         let args: Vec<Arg> = values.iter().map(Arg::from).collect();
         let specs = (def.infer)(&args, &attrs).map_err(place)?;
         let kernel = (def.kernel)(&args, &attrs).map_err(place)?;
         SCRATCH.with_borrow_mut(|scratch| {
-            let mut cx = OpCx { scratch, draw: Draw::Eager { entropy }, op_id: entropy };
+            let mut cx = OpCx {
+                scratch,
+                draw: Draw::Eager { entropy },
+                op_id: entropy,
+            };
             run_one(&*kernel, &mut cx, &values, specs.len()).map_err(place)
         })
     };
     let effect = registry::lookup(name).is_ok_and(|d| d.class == Class::Effect);
     let large = values.iter().map(Value::byte_len).sum::<usize>() >= DETACH_BYTES;
-    let out = if effect || large { py.detach(|| guarded(&mut work)) } else { guarded(work) }?;
+    let out = if effect || large {
+        py.detach(|| guarded(&mut work))
+    } else {
+        guarded(work)
+    }?;
     Ok(out.into_iter().map(PyValue).collect())
 }
 
@@ -61,11 +74,17 @@ fn op_class(name: &str) -> PyResult<&'static str> {
 
 /// Every op: name, documentation, inputs, attributes, class.
 #[pyfunction]
-fn op_table() -> Vec<(&'static str, &'static str, Vec<&'static str>, Vec<&'static str>)> {
+fn op_table() -> Vec<(
+    &'static str,
+    &'static str,
+    Vec<&'static str>,
+    Vec<&'static str>,
+)> {
     registry::all()
         .into_iter()
         .map(|d| {
-            let names = |args: &'static [gristmill_plan::ArgDef]| args.iter().map(|a| a.name).collect();
+            let names =
+                |args: &'static [gristmill::plan::ArgDef]| args.iter().map(|a| a.name).collect();
             (d.name, d.doc, names(d.inputs), names(d.attrs))
         })
         .collect()

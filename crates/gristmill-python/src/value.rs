@@ -19,7 +19,8 @@ impl PyValue {
 
 /// Whether nobody else holds the tensor's memory, so that it may be written through a view.
 pub(crate) fn exclusive(t: &Tensor) -> bool {
-    t.shared().is_none_or(|(buffer, _)| Arc::strong_count(buffer) == 1)
+    t.shared()
+        .is_none_or(|(buffer, _)| Arc::strong_count(buffer) == 1)
 }
 
 #[pymethods]
@@ -34,7 +35,11 @@ impl PyValue {
     #[staticmethod]
     fn from_bytes(dtype: &str, shape: Vec<usize>, data: &[u8]) -> PyResult<Self> {
         let dtype = spec::dtype(dtype)?;
-        guarded(|| Ok(Self(Tensor::from_bytes(dtype, Shape::new(&shape)?, data)?.into())))
+        guarded(|| {
+            Ok(Self(
+                Tensor::from_bytes(dtype, Shape::new(&shape)?, data)?.into(),
+            ))
+        })
     }
 
     /// An int32 or int64 scalar or vector.
@@ -44,7 +49,10 @@ impl PyValue {
         guarded(|| {
             let shape = Shape::new(&shape)?;
             Ok(Self(match dtype {
-                DType::I32 => Tensor::from_vec(shape, &values.iter().map(|&v| v as i32).collect::<Vec<_>>())?.into(),
+                DType::I32 => {
+                    Tensor::from_vec(shape, &values.iter().map(|&v| v as i32).collect::<Vec<_>>())?
+                        .into()
+                }
                 _ => Tensor::from_vec(shape, &values)?.into(),
             }))
         })
@@ -56,9 +64,14 @@ impl PyValue {
         guarded(|| {
             let shape = Shape::new(&shape)?;
             if shape.rank() == 0 && items.len() == 1 {
-                return Ok(Self(Tensor::string(Bytes::copy_from(items[0].as_bytes())).into()));
+                return Ok(Self(
+                    Tensor::string(Bytes::copy_from(items[0].as_bytes())).into(),
+                ));
             }
-            let items = items.iter().map(|b| Bytes::copy_from(b.as_bytes())).collect();
+            let items = items
+                .iter()
+                .map(|b| Bytes::copy_from(b.as_bytes()))
+                .collect();
             Ok(Self(Tensor::strings(shape, items)?.into()))
         })
     }
@@ -82,14 +95,24 @@ impl PyValue {
                 s.shape()
             )));
         }
-        Ok(Self(Sparse { indices: i.clone(), values: v.clone(), dense_shape: s.clone() }.into()))
+        Ok(Self(
+            Sparse {
+                indices: i.clone(),
+                values: v.clone(),
+                dense_shape: s.clone(),
+            }
+            .into(),
+        ))
     }
 
     /// A ragged tensor: flat values under int64 row splits, outermost first.
     #[staticmethod]
     fn from_ragged(flat_values: &Self, row_splits: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         let flat = flat_values.dense()?.clone();
-        let splits = row_splits.iter().map(|s| s.dense().cloned()).collect::<PyResult<Vec<_>>>()?;
+        let splits = row_splits
+            .iter()
+            .map(|s| s.dense().cloned())
+            .collect::<PyResult<Vec<_>>>()?;
         let mut outer = None;
         for s in &splits {
             let ok = s.as_slice::<i64>().is_ok_and(|v| {
@@ -99,14 +122,25 @@ impl PyValue {
                     && outer.is_none_or(|last: i64| v.len() as i64 == last + 1)
             });
             if !ok {
-                return Err(invalid("row splits must be int64 vectors that begin with 0, do not fall, and fit the level above"));
+                return Err(invalid(
+                    "row splits must be int64 vectors that begin with 0, do not fall, and fit the level above",
+                ));
             }
             outer = s.as_slice::<i64>().ok().and_then(|v| v.last().copied());
         }
         if outer.is_none() || flat.dims().first().map(|&n| n as i64) != outer {
-            return Err(invalid(format!("the last row split must be the number of values, found {outer:?} and shape {}", flat.shape())));
+            return Err(invalid(format!(
+                "the last row split must be the number of values, found {outer:?} and shape {}",
+                flat.shape()
+            )));
         }
-        Ok(Self(Ragged { flat_values: flat, row_splits: splits }.into()))
+        Ok(Self(
+            Ragged {
+                flat_values: flat,
+                row_splits: splits,
+            }
+            .into(),
+        ))
     }
 
     /// `"dense"`, `"sparse"` or `"ragged"`.
@@ -155,7 +189,13 @@ impl PyValue {
 
     /// The elements of a string tensor in row-major order.
     fn strings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.dense()?.as_strings().iter().map(|s| PyBytes::new(py, s)))
+        PyList::new(
+            py,
+            self.dense()?
+                .as_strings()
+                .iter()
+                .map(|s| PyBytes::new(py, s)),
+        )
     }
 
     /// Row `i` of the outermost dimension.
@@ -178,7 +218,11 @@ impl PyValue {
         if t.dtype() == DType::String {
             return Ok(Self(t.clone().into()));
         }
-        guarded(|| Ok(Self(Tensor::from_bytes(t.dtype(), *t.shape(), t.bytes())?.into())))
+        guarded(|| {
+            Ok(Self(
+                Tensor::from_bytes(t.dtype(), *t.shape(), t.bytes())?.into(),
+            ))
+        })
     }
 
     /// Joins values along a new outermost dimension, as `batch` does.
@@ -199,7 +243,10 @@ impl PyValue {
     fn ragged_parts(&self) -> PyResult<(Self, Vec<Self>)> {
         let r = self.0.ragged().map_err(|e| to_py(&e))?;
         let wrap = |t: &Tensor| Self(t.clone().into());
-        Ok((wrap(&r.flat_values), r.row_splits.iter().map(wrap).collect()))
+        Ok((
+            wrap(&r.flat_values),
+            r.row_splits.iter().map(wrap).collect(),
+        ))
     }
 
     /// NumPy's array interface, version 3; bfloat16 appears as uint16. The view may be written only
@@ -220,7 +267,11 @@ impl PyValue {
             DType::F16 => "<f2",
             DType::F32 => "<f4",
             DType::F64 => "<f8",
-            DType::String => return Err(pyo3::exceptions::PyAttributeError::new_err("__array_interface__")),
+            DType::String => {
+                return Err(pyo3::exceptions::PyAttributeError::new_err(
+                    "__array_interface__",
+                ));
+            }
         };
         let out = PyDict::new(py);
         out.set_item("version", 3)?;
@@ -247,19 +298,28 @@ impl PyValue {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if stream.is_some_and(|s| !s.is_none()) || dl_device.is_some_and(|d| d != dlpack::DEVICE) {
-            return Err(pyo3::exceptions::PyBufferError::new_err("the tensor is in main memory: no stream, no other device"));
+            return Err(pyo3::exceptions::PyBufferError::new_err(
+                "the tensor is in main memory: no stream, no other device",
+            ));
         }
         let t = self.dense()?;
         let mut copied = copy == Some(true) || !exclusive(t);
         if copied && copy == Some(false) {
-            return Err(pyo3::exceptions::PyBufferError::new_err("the memory is shared: it can only be handed over as a copy"));
+            return Err(pyo3::exceptions::PyBufferError::new_err(
+                "the memory is shared: it can only be handed over as a copy",
+            ));
         }
         let mut out = t.clone();
         if copied {
             out = guarded(|| Tensor::from_bytes(t.dtype(), *t.shape(), t.bytes()))?;
         }
         copied |= out.shared().is_none();
-        dlpack::capsule(py, out.pinned(), max_version.is_some_and(|v| v.0 >= 1), copied)
+        dlpack::capsule(
+            py,
+            out.pinned(),
+            max_version.is_some_and(|v| v.0 >= 1),
+            copied,
+        )
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -267,7 +327,9 @@ impl PyValue {
     }
 
     /// Pickled as its parts.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
         let class = slf.get_type();
         let wrap = |t: &Tensor| Py::new(py, Self(t.clone().into()));
@@ -277,23 +339,48 @@ impl PyValue {
                 (wrap(&s.indices)?, wrap(&s.values)?, wrap(&s.dense_shape)?).into_pyobject(py)?,
             ),
             Value::Ragged(r) => {
-                let splits = r.row_splits.iter().map(wrap).collect::<PyResult<Vec<_>>>()?;
-                (class.getattr("from_ragged")?, (wrap(&r.flat_values)?, splits).into_pyobject(py)?)
+                let splits = r
+                    .row_splits
+                    .iter()
+                    .map(wrap)
+                    .collect::<PyResult<Vec<_>>>()?;
+                (
+                    class.getattr("from_ragged")?,
+                    (wrap(&r.flat_values)?, splits).into_pyobject(py)?,
+                )
             }
             Value::Tensor(t) if t.dtype() == DType::String => {
                 let items = PyList::new(py, t.as_strings().iter().map(|s| PyBytes::new(py, s)))?;
-                (class.getattr("from_strings")?, (t.dims().to_vec(), items).into_pyobject(py)?)
+                (
+                    class.getattr("from_strings")?,
+                    (t.dims().to_vec(), items).into_pyobject(py)?,
+                )
             }
             Value::Tensor(t) => (
                 class.getattr("from_bytes")?,
-                (t.dtype().name(), t.dims().to_vec(), PyBytes::new(py, t.bytes())).into_pyobject(py)?,
+                (
+                    t.dtype().name(),
+                    t.dims().to_vec(),
+                    PyBytes::new(py, t.bytes()),
+                )
+                    .into_pyobject(py)?,
             ),
-            other => return Err(invalid(format!("a {} value cannot be pickled", other.kind_name()))),
+            other => {
+                return Err(invalid(format!(
+                    "a {} value cannot be pickled",
+                    other.kind_name()
+                )));
+            }
         })
     }
 
     fn __repr__(&self) -> String {
-        format!("<{} {} value of shape {}>", self.0.kind_name(), self.0.dtype(), self.shape_text())
+        format!(
+            "<{} {} value of shape {}>",
+            self.0.kind_name(),
+            self.0.dtype(),
+            self.shape_text()
+        )
     }
 }
 

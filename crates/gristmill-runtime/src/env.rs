@@ -87,12 +87,14 @@ impl Draws {
 
     /// The epoch of that start of an occurrence.
     pub fn epoch(&self, id: u64, round: u64) -> u64 {
-        match self.occurrences.iter().find(|o| o.id == id) {
-            Some(o) => {
-                o.counter.raise(o.base + (round + 1) * o.of);
-                o.base + round * o.of + o.nth
-            }
-            None => round,
+        let occurrence = self.occurrences.iter().find(|o| o.id == id);
+        occurrence.map_or(round, |o| o.base + round * o.of + o.nth)
+    }
+
+    /// Makes sure that later iterators do not draw that epoch again.
+    pub fn commit(&self, id: u64, round: u64) {
+        if let Some(o) = self.occurrences.iter().find(|o| o.id == id) {
+            o.counter.raise(o.base + (round + 1) * o.of);
         }
     }
 

@@ -33,9 +33,17 @@ impl DatasetIterator {
     /// # Errors
     /// What a stage refuses, e.g. a template parameter of a wrong kind.
     pub fn new(plan: &Plan) -> Result<Self> {
+        Self::with_entropy(plan, entropy()?)
+    }
+
+    /// As [`DatasetIterator::new`], with a given number where the operating system's would seed
+    /// random ops that have no seed.
+    ///
+    /// # Errors
+    /// As [`DatasetIterator::new`].
+    pub fn with_entropy(plan: &Plan, entropy: u64) -> Result<Self> {
         let iteration = plan.iterations.fetch_add(1, Ordering::SeqCst);
-        let draws = Draws::take(plan);
-        Self::build(plan, draws, iteration, entropy()?)
+        Self::build(plan, Draws::take(plan), iteration, entropy)
     }
 
     /// Goes on where a state was saved, with the values that an uninterrupted pass would give.

@@ -33,9 +33,9 @@ fn stage(plan: &Plan, env: &Env) -> Result<Box<dyn Stage>> {
         Op::Map(op) => Box::new(MapStage::new(input()?, op, env)?),
         Op::MapBatch(op) => Box::new(BatchMapStage::new(input()?, &op.map, &op.batch, env)?),
         Op::Filter(op) => Box::new(FilterStage::new(input()?, op, env)?),
-        Op::FlatMap(op) => Box::new(InterleaveStage::new(input()?, &op.template, 1, usize::MAX, "flat_map", env)?),
+        Op::FlatMap(op) => Box::new(InterleaveStage::new(&plan.inputs[0], &op.template, 1, usize::MAX, "flat_map", env)?),
         Op::Interleave(op) => {
-            Box::new(InterleaveStage::new(input()?, &op.template, op.cycle, op.block, "interleave", env)?)
+            Box::new(InterleaveStage::new(&plan.inputs[0], &op.template, op.cycle, op.block, "interleave", env)?)
         }
         Op::Shuffle(op) => Box::new(ShuffleStage::new(input()?, op, plan, env)?),
         Op::Cache(op) => Box::new(CacheStage::new(&plan.inputs[0], &op.slot, env)?),

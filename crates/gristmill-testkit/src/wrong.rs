@@ -14,7 +14,11 @@ impl Rule for PushBelowDrops {
     }
 
     fn apply(&self, plan: &Plan) -> Result<Option<Plan>> {
-        let moves = matches!(plan.op, Op::Shuffle(_) | Op::Take(_));
+        let moves = match &plan.op {
+            Op::Shuffle(_) => true,
+            Op::Take(t) => t.count.known_int()?.is_some_and(|n| n >= 0),
+            _ => false,
+        };
         if !moves || !matches!(plan.inputs[0].op, Op::Filter(_) | Op::IgnoreErrors(_)) {
             return Ok(None);
         }

@@ -19,7 +19,7 @@ pub struct Sparse {
 pub struct Ragged {
     /// `[total, ...]`.
     pub flat_values: Tensor,
-    /// int64 `[rows + 1]` each, outermost first; at least one.
+    /// int64 or int32 `[rows + 1]` each, outermost first; at least one.
     pub row_splits: Vec<Tensor>,
 }
 
@@ -261,11 +261,20 @@ fn unstack_sparse(s: &Sparse, i: usize) -> Result<Value> {
     .into())
 }
 
+/// Row splits in the integer type that they came in.
+fn splits(values: &[i64], dtype: DType) -> Tensor {
+    if dtype == DType::I32 {
+        return Tensor::vector(&values.iter().map(|&v| v as i32).collect::<Vec<_>>());
+    }
+    Tensor::vector(values)
+}
+
 fn stack_ragged(rows: &[Value]) -> Result<Value> {
     let parts = rows.iter().map(Value::ragged).collect::<Result<Vec<_>>>()?;
     let depth = parts[0].row_splits.len();
+    let dtype = parts[0].row_splits[0].dtype();
     let mut outer = vec![0i64];
-    let mut splits = vec![vec![0i64]; depth];
+    let mut inner = vec![vec![0i64]; depth];
     for part in &parts {
         if part.row_splits.len() != depth {
             return Err(Error::invalid(format!(
@@ -275,25 +284,25 @@ fn stack_ragged(rows: &[Value]) -> Result<Value> {
         }
         let rows = part.row_splits[0].count() as i64 - 1;
         outer.push(outer[outer.len() - 1] + rows);
-        for (all, own) in splits.iter_mut().zip(&part.row_splits) {
+        for (all, own) in inner.iter_mut().zip(&part.row_splits) {
             let base = all[all.len() - 1];
-            all.extend(own.as_slice::<i64>()?.iter().skip(1).map(|s| base + s));
+            all.extend(own.to_i64s()?.iter().skip(1).map(|s| base + s));
         }
     }
     let flat: Vec<Tensor> = parts.iter().map(|p| p.flat_values.clone()).collect();
-    let mut row_splits = vec![Tensor::vector(&outer)];
-    row_splits.extend(splits.iter().map(|s| Tensor::vector(s)));
+    let mut row_splits = vec![splits(&outer, dtype)];
+    row_splits.extend(inner.iter().map(|s| splits(s, dtype)));
     Ok(Ragged { flat_values: concat_rows(&flat, parts[0].flat_values.dtype())?, row_splits }.into())
 }
 
 fn unstack_ragged(r: &Ragged, i: usize) -> Result<Value> {
-    let outer = r.row_splits[0].as_slice::<i64>()?;
+    let outer = r.row_splits[0].to_i64s()?;
     let (mut a, mut b) = (outer[i] as usize, outer[i + 1] as usize);
     let mut row_splits = Vec::new();
-    for splits in &r.row_splits[1..] {
-        let s = splits.as_slice::<i64>()?;
+    for level in &r.row_splits[1..] {
+        let s = level.to_i64s()?;
         let base = s[a];
-        row_splits.push(Tensor::vector(&s[a..=b].iter().map(|v| v - base).collect::<Vec<_>>()));
+        row_splits.push(splits(&s[a..=b].iter().map(|v| v - base).collect::<Vec<_>>(), level.dtype()));
         (a, b) = (s[a] as usize, s[b] as usize);
     }
     let flat_values = r.flat_values.rows(a, b - a);

@@ -9,14 +9,32 @@ pub(crate) static OP: OpDef = OpDef {
     doc: "Each index as a vector of `depth` values: `on_value` at the index, `off_value` elsewhere.\n\n\
           An index outside `0..depth` gives `off_value` everywhere.",
     inputs: &[
-        ArgDef { name: "indices", doc: "integers of any shape" },
-        ArgDef { name: "on_value", doc: "a scalar" },
-        ArgDef { name: "off_value", doc: "a scalar of the same dtype" },
+        ArgDef {
+            name: "indices",
+            doc: "integers of any shape",
+        },
+        ArgDef {
+            name: "on_value",
+            doc: "a scalar",
+        },
+        ArgDef {
+            name: "off_value",
+            doc: "a scalar of the same dtype",
+        },
     ],
     attrs: &[
-        ArgDef { name: "depth", doc: "length of the vectors, >= 0" },
-        ArgDef { name: "axis", doc: "where the new dimension stands; default -1, the end" },
-        ArgDef { name: "dtype", doc: "dtype of both values, for a check" },
+        ArgDef {
+            name: "depth",
+            doc: "length of the vectors, >= 0",
+        },
+        ArgDef {
+            name: "axis",
+            doc: "where the new dimension stands; default -1, the end",
+        },
+        ArgDef {
+            name: "dtype",
+            doc: "dtype of both values, for a check",
+        },
     ],
     class: Class::Pure,
     total: false,
@@ -35,15 +53,22 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     let (on, off) = (args[1].dtype(), args[2].dtype());
     let dtype = attrs.dtype_or("dtype", on)?;
     if on != off || on != dtype {
-        return Err(Error::invalid(format!("on_value, off_value and dtype must agree, found {on}, {off} and {dtype}")));
+        return Err(Error::invalid(format!(
+            "on_value, off_value and dtype must agree, found {on}, {off} and {dtype}"
+        )));
     }
     for a in &args[1..] {
         if a.spec.shape().rank().is_some_and(|r| r != 0) {
-            return Err(Error::invalid(format!("on_value and off_value must be scalars, found {}", a.spec)));
+            return Err(Error::invalid(format!(
+                "on_value and off_value must be scalars, found {}",
+                a.spec
+            )));
         }
     }
     let n = depth(attrs)?;
-    let Some(dims) = args[0].spec.shape().dims() else { return Ok(vec![Spec::tensor(dtype, PartialShape::UNKNOWN)]) };
+    let Some(dims) = args[0].spec.shape().dims() else {
+        return Ok(vec![Spec::tensor(dtype, PartialShape::UNKNOWN)]);
+    };
     let at = shapes::axis(attrs.int_or("axis", -1)?, dims.len() + 1)?;
     let mut dims = dims.to_vec();
     dims.insert(at, Some(n));
@@ -52,18 +77,40 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let (n, axis) = (depth(attrs)?, attrs.int_or("axis", -1)?);
-    kernel_of(move |inputs, out| one_hot(inputs[0].tensor()?, inputs[1].tensor()?, inputs[2].tensor()?, n, axis, out))
+    kernel_of(move |inputs, out| {
+        one_hot(
+            inputs[0].tensor()?,
+            inputs[1].tensor()?,
+            inputs[2].tensor()?,
+            n,
+            axis,
+            out,
+        )
+    })
 }
 
-fn one_hot(indices: &Tensor, on: &Tensor, off: &Tensor, depth: usize, axis: i64, out: &mut Outs<'_>) -> Result<()> {
+fn one_hot(
+    indices: &Tensor,
+    on: &Tensor,
+    off: &Tensor,
+    depth: usize,
+    axis: i64,
+    out: &mut Outs<'_>,
+) -> Result<()> {
     let at = shapes::axis(axis, indices.shape().rank() + 1)?;
     let mut dims = indices.dims().to_vec();
     let inner: usize = dims[at..].iter().product();
     dims.insert(at, depth);
     if on.count() != 1 || off.count() != 1 || on.dtype() != off.dtype() {
-        return Err(Error::invalid(format!("on_value and off_value must be scalars of one dtype, found {on:?} and {off:?}")));
+        return Err(Error::invalid(format!(
+            "on_value and off_value must be scalars of one dtype, found {on:?} and {off:?}"
+        )));
     }
-    let at: Vec<usize> = indices.to_i64s()?.into_iter().map(|i| usize::try_from(i).unwrap_or(usize::MAX)).collect();
+    let at: Vec<usize> = indices
+        .to_i64s()?
+        .into_iter()
+        .map(|i| usize::try_from(i).unwrap_or(usize::MAX))
+        .collect();
     writer::write(out, 0, on.dtype(), Shape::new(&dims)?, |w| {
         if inner == 1 {
             for &i in &at {
@@ -96,7 +143,11 @@ mod tests {
     use gristmill_types::Value;
 
     fn call(v: &[i64], axis: i64) -> Value {
-        let inputs = [Tensor::vector(v).into(), Tensor::scalar(1f32).into(), Tensor::scalar(0f32).into()];
+        let inputs = [
+            Tensor::vector(v).into(),
+            Tensor::scalar(1f32).into(),
+            Tensor::scalar(0f32).into(),
+        ];
         let a = attrs(&[("depth", Attr::Int(3)), ("axis", Attr::Int(axis))]);
         eval(&OP, &inputs, a).unwrap().remove(0)
     }
@@ -104,9 +155,15 @@ mod tests {
     #[test]
     fn sets_one_value() {
         let t = call(&[2, -1, 0], -1);
-        assert_eq!(t.tensor().unwrap().as_slice::<f32>().unwrap(), &[0., 0., 1., 0., 0., 0., 1., 0., 0.]);
+        assert_eq!(
+            t.tensor().unwrap().as_slice::<f32>().unwrap(),
+            &[0., 0., 1., 0., 0., 0., 1., 0., 0.]
+        );
         let t = call(&[1, 0], 0);
         assert_eq!(t.tensor().unwrap().dims(), &[3, 2]);
-        assert_eq!(t.tensor().unwrap().as_slice::<f32>().unwrap(), &[0., 1., 1., 0., 0., 0.]);
+        assert_eq!(
+            t.tensor().unwrap().as_slice::<f32>().unwrap(),
+            &[0., 1., 1., 0., 0., 0.]
+        );
     }
 }

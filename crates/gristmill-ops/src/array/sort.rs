@@ -5,11 +5,23 @@ use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpDef};
 use gristmill_types::{DType, Element, Error, Result, Spec, Tensor, with_element};
 use std::cmp::Ordering;
 
-const INPUT: &[ArgDef] = &[ArgDef { name: "values", doc: "numbers, rank >= 1" }];
+const INPUT: &[ArgDef] = &[ArgDef {
+    name: "values",
+    doc: "numbers, rank >= 1",
+}];
 const ATTRS: &[ArgDef] = &[
-    ArgDef { name: "axis", doc: "the dimension; default -1" },
-    ArgDef { name: "direction", doc: "ASCENDING (default) or DESCENDING" },
-    ArgDef { name: "stable", doc: "whether equal values keep their order: they always do" },
+    ArgDef {
+        name: "axis",
+        doc: "the dimension; default -1",
+    },
+    ArgDef {
+        name: "direction",
+        doc: "ASCENDING (default) or DESCENDING",
+    },
+    ArgDef {
+        name: "stable",
+        doc: "whether equal values keep their order: they always do",
+    },
 ];
 
 pub(crate) static ARGSORT: OpDef = OpDef {
@@ -40,7 +52,9 @@ fn descending(attrs: &Attrs) -> Result<bool> {
     match attrs.str_or("direction", "ASCENDING".into())?.as_str() {
         "ASCENDING" => Ok(false),
         "DESCENDING" => Ok(true),
-        other => Err(Error::invalid(format!("argument `direction` should be one of 'ASCENDING' or 'DESCENDING', found {other}"))),
+        other => Err(Error::invalid(format!(
+            "argument `direction` should be one of 'ASCENDING' or 'DESCENDING', found {other}"
+        ))),
     }
 }
 
@@ -63,7 +77,7 @@ fn order<T: Element + PartialOrd>(t: &Tensor, axis: usize, descending: bool) -> 
     let inner: usize = t.dims()[axis + 1..].iter().product();
     let mut out = vec![0; v.len()];
     let mut row: Vec<usize> = Vec::with_capacity(n);
-    for start in (0..v.len()).filter(|i| i / inner % n == 0) {
+    for start in (0..v.len()).filter(|i| (i / inner).is_multiple_of(n)) {
         row.clear();
         row.extend(0..n);
         row.sort_by(|&a, &b| {
@@ -122,11 +136,23 @@ mod tests {
     fn sorts_stably_in_both_directions() {
         let x = Tensor::vector(&[3i32, 1, 2, 1]);
         let down = || attrs(&[("direction", Attr::Str("DESCENDING".into()))]);
-        assert_eq!(eval(&ARGSORT, &[x.clone().into()], attrs(&[])).unwrap()[0], Tensor::vector(&[1i32, 3, 2, 0]).into());
-        assert_eq!(eval(&ARGSORT, &[x.clone().into()], down()).unwrap()[0], Tensor::vector(&[0i32, 2, 1, 3]).into());
-        assert_eq!(eval(&SORT, &[x.into()], down()).unwrap()[0], Tensor::vector(&[3i32, 2, 1, 1]).into());
+        assert_eq!(
+            eval(&ARGSORT, &[x.clone().into()], attrs(&[])).unwrap()[0],
+            Tensor::vector(&[1i32, 3, 2, 0]).into()
+        );
+        assert_eq!(
+            eval(&ARGSORT, &[x.clone().into()], down()).unwrap()[0],
+            Tensor::vector(&[0i32, 2, 1, 3]).into()
+        );
+        assert_eq!(
+            eval(&SORT, &[x.into()], down()).unwrap()[0],
+            Tensor::vector(&[3i32, 2, 1, 1]).into()
+        );
         let m = Tensor::from_vec(Shape::new(&[2, 2]).unwrap(), &[4f32, 1.0, 3.0, 2.0]).unwrap();
         let out = eval(&SORT, &[m.into()], attrs(&[("axis", Attr::Int(0))])).unwrap();
-        assert_eq!(out[0].tensor().unwrap().as_slice::<f32>().unwrap(), &[3.0, 1.0, 4.0, 2.0]);
+        assert_eq!(
+            out[0].tensor().unwrap().as_slice::<f32>().unwrap(),
+            &[3.0, 1.0, 4.0, 2.0]
+        );
     }
 }

@@ -1,6 +1,8 @@
 //! `image.central_crop`: the middle of images.
 
-use super::common::{IMAGE, Images, MadeKernel, Specs, image_dims, image_error, kernel_of, sides, with_sides};
+use super::common::{
+    IMAGE, Images, MadeKernel, Specs, image_dims, image_error, kernel_of, sides, with_sides,
+};
 use super::place::place;
 use gristmill_image::geometry::central_crop;
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpDef};
@@ -9,7 +11,10 @@ pub(crate) static OP: OpDef = OpDef {
     name: "image.central_crop",
     doc: "Cuts out the middle of images.\n\nKeeps `central_fraction` of height and of width; dtype and samples stay.",
     inputs: &[IMAGE],
-    attrs: &[ArgDef { name: "central_fraction", doc: "share of each side that stays, above 0 and up to 1" }],
+    attrs: &[ArgDef {
+        name: "central_fraction",
+        doc: "share of each side that stays, above 0 and up to 1",
+    }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -22,11 +27,17 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
     let fraction = attrs.float("central_fraction")?;
     let keep = |n: Option<usize>| {
         let n = n.unwrap_or(0);
-        central_crop(n, n, fraction).map(|w| w.height).map_err(image_error)
+        central_crop(n, n, fraction)
+            .map(|w| w.height)
+            .map_err(image_error)
     };
     let (h, w) = sides(&dims);
     let (kept_h, kept_w) = (keep(h)?, keep(w)?);
-    Ok(vec![args[0].spec.with_shape(with_sides(dims, h.map(|_| kept_h), w.map(|_| kept_w)))])
+    Ok(vec![args[0].spec.with_shape(with_sides(
+        dims,
+        h.map(|_| kept_h),
+        w.map(|_| kept_w),
+    ))])
 }
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
@@ -40,7 +51,14 @@ fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
             out.put(0, t.clone());
             return Ok(());
         }
-        place(t, images, window, (0, 0), (window.height, window.width), out)
+        place(
+            t,
+            images,
+            window,
+            (0, 0),
+            (window.height, window.width),
+            out,
+        )
     })
 }
 
@@ -53,11 +71,19 @@ mod tests {
 
     #[test]
     fn keeps_the_middle() {
-        let x: Value = Tensor::from_vec(Shape::image(4, 4, 1), &(0..16u8).collect::<Vec<_>>()).unwrap().into();
+        let x: Value = Tensor::from_vec(Shape::image(4, 4, 1), &(0..16u8).collect::<Vec<_>>())
+            .unwrap()
+            .into();
         let part = |f| attrs(&[("central_fraction", Attr::Float(f))]);
         let out = eval(&OP, std::slice::from_ref(&x), part(0.5)).unwrap();
-        assert_eq!(out[0], Tensor::from_vec(Shape::image(2, 2, 1), &[5u8, 6, 9, 10]).unwrap().into());
-        assert_eq!(eval(&OP, std::slice::from_ref(&x), part(1.0)).unwrap(), [x.clone()]);
+        assert_eq!(
+            out[0],
+            Tensor::from_vec(Shape::image(2, 2, 1), &[5u8, 6, 9, 10])
+                .unwrap()
+                .into()
+        );
+        let all = std::slice::from_ref(&x);
+        assert_eq!(eval(&OP, all, part(1.0)).unwrap(), all);
         assert!(infer_err(&OP, &[x], part(0.0)).contains("central_fraction must be within (0, 1]"));
     }
 }

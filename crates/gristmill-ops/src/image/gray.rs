@@ -1,6 +1,8 @@
 //! `image.rgb_to_grayscale` and `image.grayscale_to_rgb`.
 
-use super::common::{IMAGE, MadeKernel, Specs, channels, image_error, kernel_of, numeric, through_f32, with_channels};
+use super::common::{
+    IMAGE, MadeKernel, Specs, channels, image_error, kernel_of, numeric, through_f32, with_channels,
+};
 use gristmill_image::color;
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpDef};
 use gristmill_types::{Error, with_element};
@@ -8,7 +10,10 @@ use gristmill_types::{Error, with_element};
 pub(crate) static TO_GRAY: OpDef = OpDef {
     name: "image.rgb_to_grayscale",
     doc: "Weighs red, green and blue by .2989, .5870 and .1140.\n\nThe last dimension goes from 3 to 1; the dtype stays.",
-    inputs: &[ArgDef { name: "images", ..IMAGE }],
+    inputs: &[ArgDef {
+        name: "images",
+        ..IMAGE
+    }],
     attrs: &[],
     class: Class::Pure,
     total: false,
@@ -20,7 +25,10 @@ pub(crate) static TO_GRAY: OpDef = OpDef {
 pub(crate) static TO_RGB: OpDef = OpDef {
     name: "image.grayscale_to_rgb",
     doc: "Repeats the only channel three times.\n\nThe last dimension goes from 1 to 3; the dtype stays.",
-    inputs: &[ArgDef { name: "images", ..IMAGE }],
+    inputs: &[ArgDef {
+        name: "images",
+        ..IMAGE
+    }],
     attrs: &[],
     class: Class::Pure,
     total: false,
@@ -31,19 +39,29 @@ pub(crate) static TO_RGB: OpDef = OpDef {
 
 fn infer_to_gray(args: &[Arg], _: &Attrs) -> Specs {
     numeric(&args[0], "images")?;
-    Ok(vec![args[0].spec.with_shape(with_channels(&args[0], "images", 3, 1)?)])
+    Ok(vec![
+        args[0]
+            .spec
+            .with_shape(with_channels(&args[0], "images", 3, 1)?),
+    ])
 }
 
 fn infer_to_rgb(args: &[Arg], _: &Attrs) -> Specs {
     numeric(&args[0], "images")?;
-    Ok(vec![args[0].spec.with_shape(with_channels(&args[0], "images", 1, 3)?)])
+    Ok(vec![
+        args[0]
+            .spec
+            .with_shape(with_channels(&args[0], "images", 1, 3)?),
+    ])
 }
 
 fn kernel_to_gray(_: &[Arg], _: &Attrs) -> MadeKernel {
     kernel_of(|cx, inputs, out| {
         let t = inputs[0].tensor()?;
         let shape = channels(t, "images", 3, 1)?;
-        through_f32(cx, t, out, shape, false, |src, dst| color::rgb_to_grayscale(src, dst).map_err(image_error))
+        through_f32(cx, t, out, shape, false, |src, dst| {
+            color::rgb_to_grayscale(src, dst).map_err(image_error)
+        })
     })
 }
 
@@ -64,11 +82,21 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        let x: Value = Tensor::from_vec(Shape::image(1, 2, 3), &[255u8, 255, 255, 255, 0, 0]).unwrap().into();
+        let x: Value = Tensor::from_vec(Shape::image(1, 2, 3), &[255u8, 255, 255, 255, 0, 0])
+            .unwrap()
+            .into();
         let grey = eval(&TO_GRAY, std::slice::from_ref(&x), Attrs::default()).unwrap();
-        assert_eq!(grey[0], Tensor::from_vec(Shape::image(1, 2, 1), &[255u8, 76]).unwrap().into());
+        assert_eq!(
+            grey[0],
+            Tensor::from_vec(Shape::image(1, 2, 1), &[255u8, 76])
+                .unwrap()
+                .into()
+        );
         let rgb = eval(&TO_RGB, &grey, Attrs::default()).unwrap();
-        assert_eq!(rgb[0].tensor().unwrap().as_slice::<u8>().unwrap(), [255, 255, 255, 76, 76, 76]);
+        assert_eq!(
+            rgb[0].tensor().unwrap().as_slice::<u8>().unwrap(),
+            [255, 255, 255, 76, 76, 76]
+        );
         assert!(infer_err(&TO_RGB, &[x], Attrs::default()).contains("must have 1 channels"));
     }
 }

@@ -9,8 +9,14 @@ pub(crate) static OP: OpDef = OpDef {
     name: "bitcast",
     doc: "The same bytes as another dtype.\n\n\
           A smaller dtype adds a last dimension; a larger one takes away a last dimension of just that ratio.",
-    inputs: &[ArgDef { name: "input", doc: "any dtype but bool and string" }],
-    attrs: &[ArgDef { name: "dtype", doc: "the dtype of the result" }],
+    inputs: &[ArgDef {
+        name: "input",
+        doc: "any dtype but bool and string",
+    }],
+    attrs: &[ArgDef {
+        name: "dtype",
+        doc: "the dtype of the result",
+    }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -28,7 +34,9 @@ fn check(from: DType, to: DType) -> Result<()> {
 fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     let (from, to) = (args[0].dtype(), attrs.dtype("dtype")?);
     check(from, to)?;
-    let Some(dims) = args[0].spec.shape().dims() else { return Ok(vec![Spec::tensor(to, PartialShape::UNKNOWN)]) };
+    let Some(dims) = args[0].spec.shape().dims() else {
+        return Ok(vec![Spec::tensor(to, PartialShape::UNKNOWN)]);
+    };
     let mut dims = dims.to_vec();
     if from.size() > to.size() {
         dims.push(Some(from.size() / to.size()));
@@ -42,7 +50,10 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
 }
 
 fn wrong(from: DType, to: DType) -> Error {
-    Error::invalid(format!("cannot bitcast {from} to {to}: the last dimension must be {}", to.size() / from.size()))
+    Error::invalid(format!(
+        "cannot bitcast {from} to {to}: the last dimension must be {}",
+        to.size() / from.size()
+    ))
 }
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
@@ -82,8 +93,17 @@ mod tests {
         let to = |d| attrs(&[("dtype", Attr::DType(d))]);
         let out = eval(&OP, &[Tensor::vector(&[1f32]).into()], to(DType::U8)).unwrap();
         let t = out[0].tensor().unwrap();
-        assert_eq!((t.dims(), t.bytes()), (&[1usize, 4][..], &1f32.to_ne_bytes()[..]));
-        assert_eq!(eval(&OP, &[out[0].clone()], to(DType::I32)).unwrap()[0], Tensor::vector(&[0x3F80_0000i32]).into());
-        assert!(infer_err(&OP, &[Tensor::vector(&[1u8, 2]).into()], to(DType::F32)).contains("last dimension must be 4"));
+        assert_eq!(
+            (t.dims(), t.bytes()),
+            (&[1usize, 4][..], &1f32.to_ne_bytes()[..])
+        );
+        assert_eq!(
+            eval(&OP, &[out[0].clone()], to(DType::I32)).unwrap()[0],
+            Tensor::vector(&[0x3F80_0000i32]).into()
+        );
+        assert!(
+            infer_err(&OP, &[Tensor::vector(&[1u8, 2]).into()], to(DType::F32))
+                .contains("last dimension must be 4")
+        );
     }
 }

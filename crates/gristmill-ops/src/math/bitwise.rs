@@ -9,7 +9,9 @@ use gristmill_types::{DType, Element, Error, Result, Spec};
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
 /// An integer as its bits; shifts by less than 0 or more than the width are cut to that range.
-trait Bits: Element + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self> {
+trait Bits:
+    Element + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
     fn left(self, by: Self) -> Self;
     fn right(self, by: Self) -> Self;
 }
@@ -64,14 +66,20 @@ operators! {
 pub(crate) static INVERT: OpDef = OpDef {
     name: "math.bitwise_invert",
     doc: "The bits not set in x.",
-    inputs: &[ArgDef { name: "x", doc: "integers" }],
+    inputs: &[ArgDef {
+        name: "x",
+        doc: "integers",
+    }],
     attrs: &[],
     class: Class::Pure,
     total: true,
     elementwise: true,
     infer: |args, _| {
         integer(args[0].dtype())?;
-        Ok(vec![Spec::tensor(args[0].dtype(), args[0].spec.shape().clone())])
+        Ok(vec![Spec::tensor(
+            args[0].dtype(),
+            args[0].spec.shape().clone(),
+        )])
     },
     kernel: |_, _| {
         kernel_of(|inputs, out| {
@@ -87,13 +95,20 @@ pub(crate) static INVERT: OpDef = OpDef {
 };
 
 fn integer(dtype: DType) -> Result<()> {
-    if dtype.is_int() { Ok(()) } else { Err(Error::invalid(format!("expected integers, found {dtype}"))) }
+    if dtype.is_int() {
+        Ok(())
+    } else {
+        Err(Error::invalid(format!("expected integers, found {dtype}")))
+    }
 }
 
 fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     let dtype = common(args, "the operator")?;
     integer(dtype)?;
-    Ok(vec![Spec::tensor(dtype, shapes::broadcast_partial(args[0].spec.shape(), args[1].spec.shape())?)])
+    Ok(vec![Spec::tensor(
+        dtype,
+        shapes::broadcast_partial(args[0].spec.shape(), args[1].spec.shape())?,
+    )])
 }
 
 fn kernel<F: Function>(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
@@ -115,13 +130,23 @@ mod tests {
 
     #[test]
     fn bits() {
-        let call = |op: &OpDef, y: i8| eval(op, &[Tensor::vector(&[5i8, -8]).into(), Tensor::scalar(y).into()], attrs(&[])).unwrap();
+        let call = |op: &OpDef, y: i8| {
+            eval(
+                op,
+                &[Tensor::vector(&[5i8, -8]).into(), Tensor::scalar(y).into()],
+                attrs(&[]),
+            )
+            .unwrap()
+        };
         let is = |v: [i8; 2]| vec![Tensor::vector(&v).into()];
         assert_eq!(call(&AND, 3), is([1, 0]));
         assert_eq!(call(&OR, 3), is([7, -5]));
         assert_eq!(call(&XOR, 3), is([6, -5]));
         assert_eq!(call(&LEFT_SHIFT, 1), is([10, -16]));
         assert_eq!(call(&RIGHT_SHIFT, 100), is([0, -1]));
-        assert_eq!(eval(&INVERT, &[Tensor::vector(&[0u8, 15]).into()], attrs(&[])).unwrap()[0], Tensor::vector(&[255u8, 240]).into());
+        assert_eq!(
+            eval(&INVERT, &[Tensor::vector(&[0u8, 15]).into()], attrs(&[])).unwrap()[0],
+            Tensor::vector(&[255u8, 240]).into()
+        );
     }
 }

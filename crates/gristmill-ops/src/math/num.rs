@@ -8,6 +8,8 @@ use half::{bf16, f16};
 pub(crate) trait Num: Element + PartialOrd {
     /// Whether the type is an integer.
     const INT: bool;
+    /// Binary digits of a float's mantissa; 0 for integers.
+    const DIGITS: i32;
     /// Smallest finite value, for integers and floats alike.
     const LOWEST: Self;
     /// Largest finite value.
@@ -61,6 +63,7 @@ macro_rules! ints {
         #[allow(unused_comparisons, clippy::absurd_extreme_comparisons)]
         impl Num for $t {
             const INT: bool = true;
+            const DIGITS: i32 = 0;
             const LOWEST: Self = <$t>::MIN;
             const HIGHEST: Self = <$t>::MAX;
             #[inline(always)]
@@ -123,6 +126,7 @@ macro_rules! floats {
     ($($t:ty: $w:ty, $to:expr, $from:expr, $lowest:expr, $highest:expr;)*) => { $(
         impl Num for $t {
             const INT: bool = false;
+            const DIGITS: i32 = <$t>::MANTISSA_DIGITS as i32;
             const LOWEST: Self = $lowest;
             const HIGHEST: Self = $highest;
             #[inline(always)]
@@ -175,7 +179,11 @@ pub(crate) fn narrow(v: f32) -> bf16 {
     let bits = v.to_bits();
     let rounded = bits.wrapping_add(0x7FFF + (bits >> 16 & 1)) >> 16;
     let nan = bits >> 16 | 0x40;
-    bf16::from_bits(if bits & 0x7FFF_FFFF > 0x7F80_0000 { nan } else { rounded } as u16)
+    bf16::from_bits(if bits & 0x7FFF_FFFF > 0x7F80_0000 {
+        nan
+    } else {
+        rounded
+    } as u16)
 }
 
 /// Runs `$body` with `$t` standing for the element type of a numeric dtype; `$other` for bool and
@@ -197,10 +205,22 @@ pub(crate) use with_num;
 macro_rules! with_float {
     ($dtype:expr, $t:ident => $body:expr, $d:ident => $other:expr) => {
         match $dtype {
-            gristmill_types::DType::F16 => { type $t = half::f16; $body }
-            gristmill_types::DType::BF16 => { type $t = half::bf16; $body }
-            gristmill_types::DType::F32 => { type $t = f32; $body }
-            gristmill_types::DType::F64 => { type $t = f64; $body }
+            gristmill_types::DType::F16 => {
+                type $t = half::f16;
+                $body
+            }
+            gristmill_types::DType::BF16 => {
+                type $t = half::bf16;
+                $body
+            }
+            gristmill_types::DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            gristmill_types::DType::F64 => {
+                type $t = f64;
+                $body
+            }
             $d => $other,
         }
     };
@@ -211,14 +231,38 @@ pub(crate) use with_float;
 macro_rules! with_int {
     ($dtype:expr, $t:ident => $body:expr, $d:ident => $other:expr) => {
         match $dtype {
-            gristmill_types::DType::U8 => { type $t = u8; $body }
-            gristmill_types::DType::U16 => { type $t = u16; $body }
-            gristmill_types::DType::U32 => { type $t = u32; $body }
-            gristmill_types::DType::U64 => { type $t = u64; $body }
-            gristmill_types::DType::I8 => { type $t = i8; $body }
-            gristmill_types::DType::I16 => { type $t = i16; $body }
-            gristmill_types::DType::I32 => { type $t = i32; $body }
-            gristmill_types::DType::I64 => { type $t = i64; $body }
+            gristmill_types::DType::U8 => {
+                type $t = u8;
+                $body
+            }
+            gristmill_types::DType::U16 => {
+                type $t = u16;
+                $body
+            }
+            gristmill_types::DType::U32 => {
+                type $t = u32;
+                $body
+            }
+            gristmill_types::DType::U64 => {
+                type $t = u64;
+                $body
+            }
+            gristmill_types::DType::I8 => {
+                type $t = i8;
+                $body
+            }
+            gristmill_types::DType::I16 => {
+                type $t = i16;
+                $body
+            }
+            gristmill_types::DType::I32 => {
+                type $t = i32;
+                $body
+            }
+            gristmill_types::DType::I64 => {
+                type $t = i64;
+                $body
+            }
             $d => $other,
         }
     };
@@ -234,7 +278,7 @@ mod tests {
         for (x, y) in [(7, 2), (-7, 2), (7, -2), (-7, -2), (6, 3), (i32::MIN, -1)] {
             let (q, r) = (x.floor_div(y), x.floor_mod(y));
             assert_eq!(q.wrapping_mul(y).wrapping_add(r), x, "{x} {y}");
-            assert_eq!(r != 0 && (r < 0) != (y < 0), false);
+            assert!(r == 0 || (r < 0) == (y < 0));
         }
         assert_eq!((-7.5f32).floor_mod(2.0), 0.5);
         assert_eq!((-7.5f32).floor_div(2.0), -4.0);

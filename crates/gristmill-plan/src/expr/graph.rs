@@ -31,6 +31,13 @@ pub struct OpNode {
     pub site: Option<Arc<str>>,
 }
 
+impl OpNode {
+    /// Whether neither the op nor a function that it carries draws or acts.
+    pub fn is_pure(&self) -> bool {
+        self.def.class == Class::Pure && nested(self).all(|g| g.is_pure())
+    }
+}
+
 /// A node of a graph.
 #[derive(Clone, Debug)]
 pub enum Node {
@@ -98,7 +105,7 @@ impl Graph {
 
     /// Whether no op draws or acts.
     pub fn is_pure(&self) -> bool {
-        self.all_ops(&|op| op.def.class == Class::Pure)
+        self.ops().all(OpNode::is_pure)
     }
 
     /// Number and class of every op that draws or acts, nested functions included, in order.

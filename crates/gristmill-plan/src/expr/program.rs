@@ -1,7 +1,7 @@
 //! Running a graph over blocks of elements.
 
 use super::{Graph, Node, OpNode, Ref};
-use crate::op::{Arg, BlockOut, Class, Draw, Kernel, Lane, OpCx, Out, Outs, Scratch, run_one};
+use crate::op::{Arg, BlockOut, Draw, Kernel, Lane, OpCx, Out, Outs, Scratch, run_one};
 use gristmill_types::batch::RowsMut;
 use gristmill_types::{Buffer, Column, DType, Error, Frame, Ids, Result, Shape, Spec, Tensor, Value};
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Program {
                         op.inputs.iter().map(|r| Arg { value: known(r), spec: graph.spec(*r) }).collect();
                     let kernel = (op.def.kernel)(&args, &op.attrs).map_err(|e| placed(e, op))?;
                     let values: Option<Vec<Value>> = args.into_iter().map(|a| a.value).collect();
-                    if let (Some(values), Class::Pure) = (values, op.def.class) {
+                    if let Some(values) = values.filter(|_| op.is_pure()) {
                         let mut cx = OpCx { scratch: &mut scratch, draw: Draw::Eager { entropy: 0 }, op_id: 0 };
                         // A constant part that fails does so when an element asks for it.
                         constants[i] = run_one(&*kernel, &mut cx, &values, op.specs.len()).ok();

@@ -194,15 +194,19 @@ impl Stage for CacheStage {
     fn save(&self, to: &mut StateWriter) {
         to.u64(self.at);
         to.u64(self.errors as u64);
-        to.bool(self.first);
         let held = self.kept.clone().or_else(|| {
             lock(&self.slot.0).as_ref().and_then(|any| any.downcast_ref::<Arc<Mutex<Kept>>>()).map(Arc::clone)
         });
         let Some(kept) = held else {
+            to.bool(self.first);
             to.bool(false);
             return;
         };
-        let pass = lock(&kept).pass.clone();
+        let kept = lock(&kept);
+        // A pass that has not begun does not know yet whether it will be the first.
+        to.bool(if self.kept.is_some() { self.first } else { !kept.complete });
+        let pass = kept.pass.clone();
+        drop(kept);
         to.bool(true);
         to.u64(pass.iteration);
         to.u64(pass.entropy);

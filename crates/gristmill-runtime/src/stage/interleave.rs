@@ -20,6 +20,7 @@ struct Open {
 /// See the module.
 pub(crate) struct InterleaveStage {
     outer: Box<dyn Stage>,
+    outer_plan: Plan,
     outer_ended: bool,
     template: Template,
     captures: Vec<Value>,
@@ -33,9 +34,10 @@ pub(crate) struct InterleaveStage {
 }
 
 impl InterleaveStage {
-    pub(crate) fn new(outer: Box<dyn Stage>, template: &Template, cycle: usize, block: usize, name: &str, env: &Env) -> Result<Self> {
+    pub(crate) fn new(outer: &Plan, template: &Template, cycle: usize, block: usize, name: &str, env: &Env) -> Result<Self> {
         Ok(Self {
-            outer,
+            outer: lower::build(outer, env)?,
+            outer_plan: outer.clone(),
             outer_ended: false,
             captures: template.captures.iter().map(|c| c.value().cloned()).collect::<Result<_>>()?,
             template: template.clone(),
@@ -68,12 +70,16 @@ impl InterleaveStage {
             self.outer_ended = true;
             return Ok(());
         };
+        self.slots[self.cycle_at] = Some(self.opened(block, before)?);
+        Ok(())
+    }
+
+    fn opened(&mut self, block: Block, outer: Arc<Vec<u8>>) -> Result<Open> {
         if let Some(e) = block.failed {
             return Err(e);
         }
         let stage = self.instantiate(&block.element(0), &block.ids.get(0))?;
-        self.slots[self.cycle_at] = Some(Open { outer: before, feed: Feed::new(stage) });
-        Ok(())
+        Ok(Open { outer, feed: Feed::new(stage) })
     }
 
     fn advance(&mut self) {
@@ -172,13 +178,16 @@ impl Stage for InterleaveStage {
                 continue;
             }
             let (at, inner) = (from.bytes()?, from.bytes()?);
-            self.cycle_at = i;
-            self.outer.restore(&mut StateReader::new(at))?;
-            self.open()?;
-            let open = self.slots[i].as_mut().ok_or_else(|| {
+            // A stage is restored once only, and the outer one must stand further on.
+            let env = Env { counted: false, reuse: None, ..self.env.clone() };
+            let mut past = lower::build(&self.outer_plan, &env)?;
+            past.restore(&mut StateReader::new(at))?;
+            let block = past.next(1).ok_or_else(|| {
                 Error::invalid("the iterator state has a dataset open whose element is no longer there")
             })?;
+            let mut open = self.opened(block, Arc::new(at.to_vec()))?;
             open.feed.restore(&mut StateReader::new(inner))?;
+            self.slots[i] = Some(open);
         }
         self.outer.restore(&mut StateReader::new(outer))?;
         (self.cycle_at, self.block_at, self.outer_ended) = (cycle_at, block_at.min(self.block.saturating_sub(1)), outer_ended);

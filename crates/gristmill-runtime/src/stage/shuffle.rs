@@ -323,6 +323,9 @@ impl ShuffleStage {
 
 impl Stage for ShuffleStage {
     fn next(&mut self, want: usize) -> Option<Block> {
+        if self.given == 0 {
+            self.env.draws.commit(self.place, self.round);
+        }
         let most = want.min(4096);
         let (mut slots, mut drawn, mut failed) = (Vec::with_capacity(most), Vec::with_capacity(most), None);
         while drawn.len() < most && failed.is_none() {

@@ -7,7 +7,9 @@ use gristmill_types::{Error, Kind, PartialShape, Result, Shape, Tensor};
 pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize> {
     let r = rank as i64;
     if !(-r..r).contains(&axis) {
-        return Err(Error::invalid(format!("expected dimension in the range [-{r}, {r}), but got axis {axis}")));
+        return Err(Error::invalid(format!(
+            "expected dimension in the range [-{r}, {r}), but got axis {axis}"
+        )));
     }
     Ok(axis.rem_euclid(r) as usize)
 }
@@ -23,7 +25,9 @@ pub(crate) fn int_list(attrs: &Attrs, name: &str) -> Result<Option<Vec<i64>>> {
 
 /// The axes as a mask over `rank` dimensions; all where none are given.
 pub(crate) fn axis_mask(axes: Option<&[i64]>, rank: usize) -> Result<Vec<bool>> {
-    let Some(axes) = axes else { return Ok(vec![true; rank]) };
+    let Some(axes) = axes else {
+        return Ok(vec![true; rank]);
+    };
     let mut mask = vec![false; rank];
     for &a in axes {
         mask[axis(a, rank)?] = true;
@@ -41,13 +45,19 @@ pub(crate) fn expect_ints(arg: &Arg, name: &str) -> Result<()> {
     if arg.dtype().is_int() && arg.spec.is_dense() {
         return Ok(());
     }
-    Err(Error::new(Kind::Type, format!("{name} must be integers, found {}", arg.spec)))
+    Err(Error::new(
+        Kind::Type,
+        format!("{name} must be integers, found {}", arg.spec),
+    ))
 }
 
 /// Integers that must not be negative.
 pub(crate) fn sizes(dims: &[i64]) -> Result<Vec<usize>> {
     dims.iter()
-        .map(|&d| usize::try_from(d).map_err(|_| Error::invalid(format!("dimensions {dims:?} must be >= 0"))))
+        .map(|&d| {
+            usize::try_from(d)
+                .map_err(|_| Error::invalid(format!("dimensions {dims:?} must be >= 0")))
+        })
         .collect()
 }
 
@@ -62,7 +72,10 @@ pub(crate) fn shape_of(dims: &[i64]) -> Result<Shape> {
 /// As [`shape_of`], from the tensor.
 pub(crate) fn shape_from(t: &Tensor) -> Result<Shape> {
     if t.shape().rank() > 1 {
-        return Err(Error::invalid(format!("a shape must be a vector, found shape {}", t.shape())));
+        return Err(Error::invalid(format!(
+            "a shape must be a vector, found shape {}",
+            t.shape()
+        )));
     }
     shape_of(&t.to_i64s()?)
 }
@@ -72,7 +85,11 @@ pub(crate) fn known_shape(arg: &Arg) -> Result<PartialShape> {
     if let Some(dims) = constant_ints(arg) {
         return Ok(PartialShape::from(&shape_of(&dims)?));
     }
-    Ok(arg.spec.shape().dim(0).map_or(PartialShape::UNKNOWN, PartialShape::of_rank))
+    Ok(arg
+        .spec
+        .shape()
+        .dim(0)
+        .map_or(PartialShape::UNKNOWN, PartialShape::of_rank))
 }
 
 /// The shape to which two broadcast.
@@ -82,9 +99,9 @@ pub(crate) fn broadcast(a: &Shape, b: &Shape) -> Result<Shape> {
     }
     let rank = a.rank().max(b.rank());
     let mut dims = [0usize; gristmill_types::shape::MAX_RANK];
-    for i in 0..rank {
+    for (i, dim) in dims[..rank].iter_mut().enumerate() {
         let at = |s: &Shape| (i + s.rank()).checked_sub(rank).map_or(1, |k| s.dims()[k]);
-        dims[i] = match (at(a), at(b)) {
+        *dim = match (at(a), at(b)) {
             (x, y) if x == y => x,
             (1, y) => y,
             (x, 1) => x,
@@ -96,14 +113,20 @@ pub(crate) fn broadcast(a: &Shape, b: &Shape) -> Result<Shape> {
 
 /// The shape to which two broadcast, as far as known.
 pub(crate) fn broadcast_partial(a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
-    let (Some(x), Some(y)) = (a.dims(), b.dims()) else { return Ok(PartialShape::UNKNOWN) };
+    let (Some(x), Some(y)) = (a.dims(), b.dims()) else {
+        return Ok(PartialShape::UNKNOWN);
+    };
     let rank = x.len().max(y.len());
     let mut dims = Vec::with_capacity(rank);
     for i in 0..rank {
         let at = |s: &[Option<usize>]| (i + s.len()).checked_sub(rank).map_or(Some(1), |k| s[k]);
         dims.push(match (at(x), at(y)) {
             (Some(p), Some(q)) if p != q && p != 1 && q != 1 => {
-                return Err(Error::invalid(format!("incompatible shapes: {} vs. {}", plain(a), plain(b))));
+                return Err(Error::invalid(format!(
+                    "incompatible shapes: {} vs. {}",
+                    plain(a),
+                    plain(b)
+                )));
             }
             (Some(1), d) | (d, Some(1)) => d,
             (Some(d), _) | (_, Some(d)) => Some(d),
@@ -115,8 +138,13 @@ pub(crate) fn broadcast_partial(a: &PartialShape, b: &PartialShape) -> Result<Pa
 
 /// `[2,3]` as TensorFlow's kernels write it, `?` where unknown.
 pub(crate) fn plain(shape: &PartialShape) -> String {
-    let Some(dims) = shape.dims() else { return "<unknown>".into() };
-    let items: Vec<String> = dims.iter().map(|d| d.map_or_else(|| "?".into(), |d| d.to_string())).collect();
+    let Some(dims) = shape.dims() else {
+        return "<unknown>".into();
+    };
+    let items: Vec<String> = dims
+        .iter()
+        .map(|d| d.map_or_else(|| "?".into(), |d| d.to_string()))
+        .collect();
     format!("[{}]", items.join(","))
 }
 
@@ -132,10 +160,22 @@ mod tests {
     #[test]
     fn shapes_broadcast() {
         let s = |d: &[usize]| Shape::new(d).unwrap();
-        assert_eq!(broadcast(&s(&[2, 1, 3]), &s(&[4, 1])).unwrap(), s(&[2, 4, 3]));
+        assert_eq!(
+            broadcast(&s(&[2, 1, 3]), &s(&[4, 1])).unwrap(),
+            s(&[2, 4, 3])
+        );
         assert_eq!(broadcast(&s(&[0, 3]), &s(&[1, 3])).unwrap(), s(&[0, 3]));
-        assert!(broadcast(&s(&[2]), &s(&[3])).unwrap_err().to_string().contains("incompatible shapes: [2] vs. [3]"));
-        let p = broadcast_partial(&PartialShape::new(vec![None, Some(1)]), &PartialShape::known(&[4])).unwrap();
+        assert!(
+            broadcast(&s(&[2]), &s(&[3]))
+                .unwrap_err()
+                .to_string()
+                .contains("incompatible shapes: [2] vs. [3]")
+        );
+        let p = broadcast_partial(
+            &PartialShape::new(vec![None, Some(1)]),
+            &PartialShape::known(&[4]),
+        )
+        .unwrap();
         assert_eq!(p, PartialShape::new(vec![None, Some(4)]));
         assert_eq!(axis(-1, 3).unwrap(), 2);
         assert!(axis(0, 0).is_err());

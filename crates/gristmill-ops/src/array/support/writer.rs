@@ -8,7 +8,11 @@ use gristmill_types::{Bytes, DType, Error, Result, Shape, Tensor};
 /// An output that is written from front to back.
 pub(crate) enum Writer<'a> {
     /// Elements of a fixed size.
-    Plain { to: &'a mut [u8], at: usize, size: usize },
+    Plain {
+        to: &'a mut [u8],
+        at: usize,
+        size: usize,
+    },
     /// Strings.
     Strings(Vec<Bytes>),
 }
@@ -34,7 +38,11 @@ pub(crate) fn write(
     }
     let to = out.plain(k, dtype, shape);
     let need = to.len();
-    let mut w = Writer::Plain { to, at: 0, size: dtype.size() };
+    let mut w = Writer::Plain {
+        to,
+        at: 0,
+        size: dtype.size(),
+    };
     fill(&mut w)?;
     match w {
         Writer::Plain { at, .. } if at == need => Ok(()),
@@ -86,7 +94,12 @@ impl View {
             return Ok(());
         }
         if self.contiguous() {
-            out.put(k, t.reshaped(Shape::vector(t.count()))?.rows(self.start, n).reshaped(shape)?);
+            out.put(
+                k,
+                t.reshaped(Shape::vector(t.count()))?
+                    .rows(self.start, n)
+                    .reshaped(shape)?,
+            );
             return Ok(());
         }
         write(out, k, t.dtype(), shape, |w| w.view(t, self))
@@ -119,7 +132,8 @@ impl Writer<'_> {
         match self {
             Self::Strings(items) => {
                 let from = t.as_strings();
-                items.extend((0..n).map(|i| from[start.wrapping_add(step.wrapping_mul(i))].clone()));
+                items
+                    .extend((0..n).map(|i| from[start.wrapping_add(step.wrapping_mul(i))].clone()));
             }
             Self::Plain { to, at, size } => {
                 let to = {
@@ -164,7 +178,8 @@ impl Writer<'_> {
         for (to, d) in steps.iter_mut().zip(dims) {
             *to = [d.1];
         }
-        Walk::with_steps(&shape, steps).each(|_, n, [at], [step]| self.strided(t, start.wrapping_add(at), n, step));
+        Walk::with_steps(&shape, steps)
+            .each(|_, n, [at], [step]| self.strided(t, start.wrapping_add(at), n, step));
         Ok(())
     }
 
@@ -175,9 +190,21 @@ impl Writer<'_> {
         self.take_dim(t, at, &steps, &sizes, Some(0), fill);
     }
 
-    fn take_dim(&mut self, t: &Tensor, at: &[Vec<Option<usize>>], steps: &[usize], sizes: &[usize], base: Option<usize>, fill: &Tensor) {
-        let Some(base) = base else { return self.repeat(fill, 0, sizes.iter().product()) };
-        let Some((first, rest)) = at.split_first() else { return self.run(t, base, 1) };
+    fn take_dim(
+        &mut self,
+        t: &Tensor,
+        at: &[Vec<Option<usize>>],
+        steps: &[usize],
+        sizes: &[usize],
+        base: Option<usize>,
+        fill: &Tensor,
+    ) {
+        let Some(base) = base else {
+            return self.repeat(fill, 0, sizes.iter().product());
+        };
+        let Some((first, rest)) = at.split_first() else {
+            return self.run(t, base, 1);
+        };
         if rest.is_empty() {
             let mut i = 0;
             while i < first.len() {
@@ -202,7 +229,14 @@ impl Writer<'_> {
             return;
         }
         for p in first {
-            self.take_dim(t, rest, &steps[1..], &sizes[1..], p.map(|p| base + p * steps[0]), fill);
+            self.take_dim(
+                t,
+                rest,
+                &steps[1..],
+                &sizes[1..],
+                p.map(|p| base + p * steps[0]),
+                fill,
+            );
         }
     }
 }

@@ -1,0 +1,7 @@
+//! Whole pipelines: order, state, rules, counters.
+
+mod counters;
+mod order;
+mod rules;
+mod state;
+mod support;

@@ -1,0 +1,417 @@
+"""`Dataset`: a pipeline, described step by step and run by the native engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gristmill import _native, _trace, dtypes
+from gristmill.convert import constant, convert_to_tensor
+from gristmill.data import _structure as st
+from gristmill.data._functions import number, operand, trace, trace_dataset
+from gristmill.data._iterator import Iterator, numpy_iterator
+from gristmill.data._keras import KerasAdapter, merged_class
+from gristmill.data._options import Options
+from gristmill.data._profile import profile
+from gristmill.data._sources import (
+    AUTOTUNE,
+    INFINITE_CARDINALITY,
+    UNKNOWN_CARDINALITY,
+    Sources,
+    parallel,
+    seeds,
+)
+from gristmill.errors import InvalidArgumentError
+from gristmill.tensor import Tensor
+
+_DEFAULT_CYCLE = 2
+
+
+class Dataset(Sources, KerasAdapter):
+    """A sequence of elements and the steps that make them.
+
+    Datasets are made by static methods (`from_tensor_slices`, `list_files`, …) and changed by
+    methods that return a new one. Functions given to `map` and `filter` are called once, with
+    symbolic tensors, when the step is described. Nothing is read before iteration.
+    """
+
+    _plan: _native.Plan
+    _structure: Any
+    _options: Options | None = None
+
+    def __init__(self, variant_tensor: Any = None) -> None:
+        raise TypeError("Dataset has no constructor: use Dataset.from_tensor_slices and its like")
+
+    @classmethod
+    def _make(cls, plan: _native.Plan, structure: Any) -> Dataset:
+        made = object.__new__(Dataset)
+        made._plan = plan
+        made._structure = structure
+        return made
+
+    def _like(self, plan: _native.Plan) -> Dataset:
+        return Dataset._make(plan, self._structure)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return merged_class(type(self))
+
+    @property
+    def element_spec(self) -> Any:
+        """The nested specs of the elements."""
+        return st.with_specs(self._structure, self._plan.leaf_specs)
+
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+    ) -> Dataset:
+        """Puts each element through a function.
+
+        Args:
+            map_func: Takes the element (a tuple as several arguments) and returns a structure of
+                tensors. It is called once, with symbolic tensors.
+            num_parallel_calls: Elements computed at a time; `AUTOTUNE` and ``None`` leave it to the
+                engine.
+            deterministic: ``False`` permits another order.
+            synchronous: Accepted for TensorFlow's sake, like all that follow.
+            use_unbounded_threadpool: Accepted.
+            name: Accepted.
+        """
+        graph, captures, structure = trace(map_func, self._structure, self._plan.leaf_specs, "map")
+        plan = self._plan.map(
+            graph, captures, st.native(structure), parallel(num_parallel_calls), deterministic
+        )
+        return Dataset._make(plan, structure)
+
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Keeps the elements for which a function returns true.
+
+        Args:
+            predicate: Takes the element as in `map` and returns a bool scalar.
+            name: Accepted for TensorFlow's sake.
+        """
+        graph, captures, _ = trace(predicate, self._structure, self._plan.leaf_specs, "filter")
+        return self._like(self._plan.filter(graph, captures))
+
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
+        """Makes a dataset of each element and gives their elements one dataset after the other.
+
+        Args:
+            map_func: Takes the element as in `map` and returns a dataset.
+            name: Accepted for TensorFlow's sake.
+        """
+        graph, captures, inner = trace_dataset(
+            map_func, self._structure, self._plan.leaf_specs, "flat_map"
+        )
+        return Dataset._make(self._plan.flat_map(graph, captures, inner._plan), inner._structure)
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: int | None = None,
+        block_length: int | None = None,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Makes a dataset of each element and takes their elements in turn.
+
+        Args:
+            map_func: Takes the element as in `map` and returns a dataset.
+            cycle_length: Datasets open at a time. If not given: 2, or 1 with AUTOTUNE.
+            block_length: Elements from one dataset before the next one's turn; 1 if not given.
+            num_parallel_calls: Datasets read at a time.
+            deterministic: ``False`` permits another order.
+            name: Accepted for TensorFlow's sake.
+        """
+        graph, captures, inner = trace_dataset(
+            map_func, self._structure, self._plan.leaf_specs, "interleave"
+        )
+        calls = None if num_parallel_calls is None else int(num_parallel_calls)
+        if cycle_length is None or int(cycle_length) == AUTOTUNE:
+            cycle_length = _DEFAULT_CYCLE if calls is None else max(calls, 1)
+        for what, n in (("cycle_length", cycle_length), ("block_length", block_length or 1)):
+            if int(n) < 1:
+                raise InvalidArgumentError(f"`{what}` must be > 0, found {n}")
+        plan = self._plan.interleave(
+            graph,
+            captures,
+            inner._plan,
+            int(cycle_length),
+            1 if block_length is None else int(block_length),
+            parallel(num_parallel_calls),
+        )
+        return Dataset._make(plan, inner._structure)
+
+    def shuffle(
+        self,
+        buffer_size: Any,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool | None = True,
+        name: str | None = None,
+    ) -> Dataset:
+        """Draws elements at random from a buffer, in TensorFlow's order.
+
+        Args:
+            buffer_size: Elements held at a time.
+            seed: The seed; see `gm.random.set_seed` for what happens without one.
+            reshuffle_each_iteration: Whether each pass has an order of its own.
+            name: Accepted for TensorFlow's sake.
+        """
+        pair, unseeded = seeds(seed)
+        buffer = number(buffer_size, "buffer_size")
+        if buffer == UNKNOWN_CARDINALITY:
+            known = self._plan.cardinality
+            buffer = max(known, 1) if known != UNKNOWN_CARDINALITY else 2**31
+        again = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
+        return self._like(self._plan.shuffle(buffer, pair, unseeded, again))
+
+    def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
+        """Keeps the elements of the first pass in memory for those that follow.
+
+        Args:
+            filename: Must be empty.
+            name: Accepted for TensorFlow's sake.
+        """
+        if not isinstance(filename, str) or filename:
+            raise NotImplementedError(
+                "cache(filename) is not supported\n  hint: cache() keeps the elements in memory"
+            )
+        return self._like(self._plan.cache())
+
+    def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
+        """Gives the elements ``count`` times; without end if not given or -1."""
+        return self._like(self._plan.repeat(-1 if count is None else number(count, "count")))
+
+    def take(self, count: Any, name: str | None = None) -> Dataset:
+        """Gives the first ``count`` elements; all for -1."""
+        return self._like(self._plan.take(number(count, "count")))
+
+    def skip(self, count: Any, name: str | None = None) -> Dataset:
+        """Gives all but the first ``count`` elements; none for -1."""
+        return self._like(self._plan.skip(number(count, "count")))
+
+    def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
+        """Gives every ``num_shards``-th element from the ``index``-th on."""
+        return self._like(
+            self._plan.shard(number(num_shards, "num_shards"), number(index, "index"))
+        )
+
+    def batch(
+        self,
+        batch_size: Any,
+        drop_remainder: bool = False,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Joins consecutive elements along a new first dimension.
+
+        Args:
+            batch_size: Elements per batch.
+            drop_remainder: Whether a last batch that is not full is dropped.
+            num_parallel_calls: Accepted; the engine decides.
+            deterministic: Accepted for TensorFlow's sake, like all that follow.
+            name: Accepted.
+        """
+        size = number(batch_size, "batch_size")
+        return self._like(self._plan.batch(size, bool(drop_remainder)))
+
+    def unbatch(self, name: str | None = None) -> Dataset:
+        """Takes elements apart along their first dimension."""
+        return self._like(self._plan.unbatch())
+
+    def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
+        """Makes elements ahead of the reader: that many, or as the engine sees fit."""
+        ahead = int(buffer_size)
+        return self._like(self._plan.prefetch(None if ahead < 0 else ahead))
+
+    def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
+        """Puts the position in front of each element, counted from ``start``."""
+        plan = self._plan.enumerate(int(start))
+        return Dataset._make(plan, (0, self._structure))
+
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
+        """Gives this dataset's elements, then those of another.
+
+        Raises:
+            TypeError: If their elements are of different structures or dtypes.
+        """
+        if not st.same(self._structure, dataset._structure):
+            raise TypeError(
+                f"Incompatible dataset elements:\n  {self.element_spec} vs.   "
+                f"{dataset.element_spec}"
+            )
+        return self._like(self._plan.concatenate(dataset._plan))
+
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
+        """Drops the elements whose computation fails before this place."""
+        return self._like(self._plan.ignore_errors(bool(log_warning)))
+
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
+        """Sets options for everything before this place."""
+        made = self._like(self._plan.with_options(**options._native()))
+        made._options = self.options().merge(options)
+        return made
+
+    def options(self) -> Options:
+        """Returns the options set so far."""
+        return self._options or Options()
+
+    def apply(self, transformation_func: Callable[[Dataset], Any]) -> Any:
+        """Returns ``transformation_func(self)``."""
+        made = transformation_func(self)
+        if not isinstance(made, Dataset):
+            raise TypeError(
+                f"`transformation_func` must return a `tf.data.Dataset` object. Got {type(made)}."
+            )
+        return made
+
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
+        """Folds all elements into one state.
+
+        Args:
+            initial_state: A structure of tensors.
+            reduce_func: Takes state and element and returns the next state; called with values.
+        """
+        state = st.to_tensors(initial_state)
+        for element in self:
+            state = st.to_tensors(reduce_func(state, element))
+        return state
+
+    def cardinality(self, name: str | None = None) -> Tensor:
+        """Returns the number of elements, int64: -1 if infinite, -2 if only running it tells."""
+        return constant(self._plan.cardinality, dtypes.int64)
+
+    def __len__(self) -> int:
+        count = self._plan.cardinality
+        if count == INFINITE_CARDINALITY:
+            raise TypeError("The dataset is infinite.")
+        if count == UNKNOWN_CARDINALITY:
+            raise TypeError("The dataset length is unknown.")
+        return count
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator:
+        if _trace.current() is not None:
+            raise TypeError(f"a dataset is iterated inside a traced function, at {_trace.site()}")
+        return Iterator(self)
+
+    def as_numpy_iterator(self) -> Iterator:
+        """Returns an iterator over the elements as NumPy values that cannot be written."""
+        return numpy_iterator(self)
+
+    def iterator(self, state: bytes | None = None) -> Iterator:
+        """Starts a pass.
+
+        Args:
+            state: What `Iterator.state` of a pass over the same plan returned: the pass goes on
+                where that one was. Without it the pass is new.
+        """
+        return Iterator(self, state=state)
+
+    def get_single_element(self, name: str | None = None) -> Any:
+        """Returns the only element.
+
+        Raises:
+            InvalidArgumentError: If there is none, or more than one.
+        """
+        pass_ = iter(self)
+        try:
+            element = next(pass_)
+        except StopIteration:
+            raise InvalidArgumentError("Dataset was empty.") from None
+        if next(pass_, None) is not None:
+            raise InvalidArgumentError("Dataset had more than one element.")
+        return element
+
+    def explain(self) -> str:
+        """Returns the plan as written, the rules that rewrite it, and the plan that runs."""
+        return self._plan.explain()
+
+    def profile(self, elements: int | None = None) -> str:
+        """Runs a pass and returns what each stage did, and which one the others wait for.
+
+        Args:
+            elements: How many elements to take; all if not given.
+        """
+        return profile(self, elements)
+
+    def __repr__(self) -> str:
+        name = self._plan.tree().split("(", 1)[0]
+        return f"<{name} dataset element_spec={self.element_spec}>"
+
+
+class TFRecordDataset(Dataset):
+    """The records of record files, each a string scalar.
+
+    Args:
+        filenames: A path, a list of paths, a string tensor, or a dataset of them.
+        compression_type: ``"GZIP"`` or ``"ZLIB"``; seen from each file if empty or not given.
+        buffer_size: Accepted; the engine decides.
+        num_parallel_reads: Files read in turn. With `AUTOTUNE` they are read ahead in parallel and
+            given file after file.
+        name: Accepted for TensorFlow's sake.
+        verify: Whether checksums are checked.
+    """
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+        *,
+        verify: bool = True,
+    ) -> None:
+        turns = 1 if num_parallel_reads is None else int(num_parallel_reads)
+        kind = (
+            compression_type.numpy() if isinstance(compression_type, Tensor) else compression_type
+        )
+        if isinstance(kind, bytes):
+            kind = kind.decode()
+        kind = kind or None
+
+        def read(paths: Any) -> Dataset:
+            plan = _native.Plan.tf_record(operand(paths), kind, verify)
+            return Dataset._make(plan, 0)
+
+        made: Dataset
+        if isinstance(filenames, Dataset):
+            one_by_one = filenames.flat_map
+            made = filenames.interleave(read, turns, 1, turns) if turns > 1 else one_by_one(read)
+        else:
+            paths = _paths(filenames)
+            if turns > 1:
+                flat = (
+                    paths
+                    if paths.shape.rank == 1
+                    else _trace.call("reshape", [paths, convert_to_tensor([-1])])
+                )
+                made = Dataset.from_tensor_slices(flat).interleave(read, turns, 1, turns)
+            else:
+                made = read(paths)
+        self._plan = made._plan
+        self._structure = 0
+
+
+def _paths(filenames: Any) -> Tensor:
+    import os
+
+    if isinstance(filenames, (list, tuple)):
+        filenames = [os.fspath(f) if hasattr(f, "__fspath__") else f for f in filenames]
+    try:
+        return convert_to_tensor(filenames, dtypes.string)
+    except (TypeError, ValueError):
+        raise TypeError(
+            "The `filenames` argument must contain `tf.string` elements. Got "
+            f"{filenames!r:.100} elements."
+        ) from None

@@ -1,0 +1,136 @@
+"""Tracing of the functions given to transformations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gristmill import _native, _trace
+from gristmill.convert import convert_to_tensor
+from gristmill.data import _structure as st
+from gristmill.tensor import SymbolicTensor, Tensor
+
+Operand = Any
+"""What the native module takes for a number or tensor: a value, or (parameter, spec)."""
+
+
+class TemplateGraph(_trace.FuncGraph):
+    """A function from an element to a dataset; its outputs are the parameters of that dataset."""
+
+    def __init__(self, inputs: Sequence[_trace.Spec], name: str) -> None:
+        super().__init__(inputs, name)
+        self.params: list[Any] = []
+
+    def param(self, tensor: Any) -> Operand:
+        """Makes a tensor a parameter of the dataset that the function returns."""
+        for i, known in enumerate(self.params):
+            if known is tensor:
+                return (i, tensor._spec)
+        self.params.append(tensor)
+        return (len(self.params) - 1, tensor._spec)
+
+
+def operand(tensor: Any) -> Operand:
+    """Returns a tensor as a dataset's operand.
+
+    Raises:
+        TypeError: If it is symbolic and no function that returns a dataset is being traced.
+    """
+    if tensor._value is not None:
+        return tensor._value
+    graph = _trace.current()
+    if graph is None:
+        raise _trace.leaked(tensor)
+    if not isinstance(graph, TemplateGraph):
+        raise TypeError(
+            f"a dataset of a symbolic tensor is made at {_trace.site()}, inside a function that "
+            "returns no dataset\n  hint: use Dataset.flat_map or Dataset.interleave"
+        )
+    return graph.param(tensor)
+
+
+def number(value: Any, what: str) -> Operand:
+    """Returns a count as a dataset's operand.
+
+    Raises:
+        TypeError: If it is no integer.
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, SymbolicTensor):
+        return operand(value)
+    if isinstance(value, Tensor):
+        return int(value)  # type: ignore[call-overload]
+    try:
+        return value.__index__()
+    except AttributeError:
+        raise TypeError(f"{what} must be an integer, found {value!r}") from None
+
+
+def _name(func: Callable[..., Any]) -> str:
+    return getattr(func, "__name__", type(func).__name__)
+
+
+def _call(func: Callable[..., Any], structure: Any, graph: _trace.FuncGraph) -> Any:
+    args = st.pack(structure, graph.inputs)
+    return func(*args) if type(args) is tuple else func(args)
+
+
+def trace(
+    func: Callable[..., Any], structure: Any, native_specs: Sequence[_trace.Spec], where: str
+) -> tuple[_native.Graph, list[Operand], Any]:
+    """Traces a function of an element.
+
+    Args:
+        func: The user's function.
+        structure: How its element nests.
+        native_specs: Specs of the element's components.
+        where: The transformation, for messages.
+
+    Returns:
+        The graph, operands for what it captured, and the structure of what it returns.
+    """
+    if not callable(func):
+        raise TypeError(f"Dataset.{where}() takes a function, found {type(func).__name__}")
+    graph = _trace.FuncGraph(native_specs, _name(func))
+    with graph:
+        returned = _call(func, structure, graph)
+        if returned is None:
+            raise TypeError(
+                f"Unsupported return value from function passed to Dataset.{where}(): None."
+            )
+        if isinstance(returned, list):
+            returned = convert_to_tensor(returned)
+        returned = st.to_tensors(returned)
+        leaves = st.flatten(returned)
+        for leaf in leaves:
+            graph.ref(leaf)
+        native = graph.finish(leaves)
+    return native, [operand(t) for t in graph.captured], st.placeholder(returned)
+
+
+def trace_dataset(
+    func: Callable[..., Any], structure: Any, native_specs: Sequence[_trace.Spec], where: str
+) -> tuple[_native.Graph, list[Operand], Any]:
+    """Traces a function from an element to a dataset.
+
+    Returns:
+        The graph that computes the dataset's parameters, operands for what it captured, and the
+        dataset.
+
+    Raises:
+        TypeError: If it returns something else.
+    """
+    from gristmill.data._dataset import Dataset
+
+    if not callable(func):
+        raise TypeError(f"Dataset.{where}() takes a function, found {type(func).__name__}")
+    graph = TemplateGraph(native_specs, _name(func))
+    with graph:
+        returned = _call(func, structure, graph)
+        if not isinstance(returned, Dataset):
+            raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(returned)}.")
+        for t in graph.params:
+            graph.ref(t)
+        native = graph.finish(graph.params)
+    return native, [operand(t) for t in graph.captured], returned

@@ -1,0 +1,109 @@
+"""Iterators over datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gristmill import _native, _trace, dtypes
+from gristmill.data import _structure as st
+from gristmill.specs import TypeSpec
+
+if TYPE_CHECKING:
+    from gristmill.data._dataset import Dataset
+
+_shown: set[str] = set()
+
+
+def _tell(warnings: list[str]) -> None:
+    for text in warnings:
+        if text not in _shown:
+            _shown.add(text)
+            import logging
+
+            logging.getLogger("gristmill").warning(text)
+
+
+def _frozen(value: _native.Value) -> Any:
+    """Returns a value as ``as_numpy_iterator`` gives it: an array that cannot be written."""
+    if value.kind != "dense" or value.dtype == "string":
+        tensor = _trace.wrap(value)
+        return tensor.numpy() if hasattr(tensor, "numpy") else tensor
+    array = np.asarray(value)
+    if value.dtype == "bfloat16":
+        array = array.view(dtypes.bfloat16.as_numpy_dtype)
+    if array.ndim == 0:
+        return array[()]
+    array.flags.writeable = False
+    return array
+
+
+class Iterator:
+    """A pass over a dataset.
+
+    It takes its place among the epochs of shuffles when it is made, and works from the first
+    ``next`` on. Dropping it stops its threads.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        wrap: Callable[[_native.Value], Any] = _trace.wrap,
+        state: bytes | None = None,
+    ) -> None:
+        self._dataset = dataset
+        self._structure = dataset._structure
+        self._single = self._structure == 0
+        self._wrap = wrap
+        self._native = dataset._plan.iterate(state)
+        _tell(self._native.take_warnings())
+
+    def __iter__(self) -> Iterator:
+        return self
+
+    def __next__(self) -> Any:
+        values = self._native.next()
+        if values is None:
+            _tell(self._native.take_warnings())
+            raise StopIteration
+        if self._single:
+            return self._wrap(values[0])
+        return st.pack(self._structure, map(self._wrap, values))
+
+    def get_next(self) -> Any:
+        """Returns the next element.
+
+        Raises:
+            OutOfRangeError: At the end.
+        """
+        from gristmill.errors import OutOfRangeError
+
+        try:
+            return next(self)
+        except StopIteration:
+            raise OutOfRangeError("End of sequence") from None
+
+    @property
+    def element_spec(self) -> TypeSpec | Any:
+        """The nested specs of the elements."""
+        return self._dataset.element_spec
+
+    def state(self) -> bytes:
+        """Returns where the pass is, for `Dataset.iterator`."""
+        return self._native.state()
+
+    def report(self) -> dict[str, Any]:
+        """Returns what each stage did so far and the seconds since the start."""
+        stages, seconds = self._native.report()
+        return {"seconds": seconds, "stages": stages}
+
+    def close(self) -> None:
+        """Stops the pass and its threads."""
+        self._native.close()
+
+
+def numpy_iterator(dataset: Dataset) -> Iterator:
+    """Returns an iterator that gives NumPy values."""
+    return Iterator(dataset, _frozen)

@@ -1,0 +1,120 @@
+"""Options of a dataset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class _Group:
+    """A group of options that are kept and have no effect, unless said otherwise."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
+        return f"{type(self).__name__}({inner})"
+
+
+class AutotuneOptions(_Group):
+    """Options of autotuning.
+
+    Attributes:
+        ram_budget: Bytes that may be made ahead.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(autotune_algorithm=None, enabled=None, cpu_budget=None, ram_budget=None)
+
+
+class ThreadingOptions(_Group):
+    """Options of threads.
+
+    Attributes:
+        private_threadpool_size: Number of worker threads.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(max_intra_op_parallelism=None, private_threadpool_size=None)
+
+
+class OptimizationOptions(_Group):
+    """Options of the optimiser.
+
+    Attributes:
+        apply_default_optimizations: Whether rules may rewrite the plan.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            apply_default_optimizations=None,
+            map_and_batch_fusion=None,
+            map_parallelization=None,
+            noop_elimination=None,
+            parallel_batch=None,
+        )
+
+
+class DistributeOptions(_Group):
+    """Options of distribution; `Dataset.shard` is what shards."""
+
+    def __init__(self) -> None:
+        super().__init__(auto_shard_policy=None, num_devices=None)
+
+
+class Options:
+    """How a dataset may be run; see `Dataset.with_options`.
+
+    Attributes:
+        deterministic: ``False`` permits another order where that is faster.
+        autotune: `AutotuneOptions`.
+        threading: `ThreadingOptions`.
+        experimental_optimization: `OptimizationOptions`.
+        experimental_distribute: `DistributeOptions`.
+    """
+
+    def __init__(self) -> None:
+        self.deterministic: bool | None = None
+        self.autotune = AutotuneOptions()
+        self.threading = ThreadingOptions()
+        self.experimental_optimization = OptimizationOptions()
+        self.experimental_distribute = DistributeOptions()
+        self.experimental_slack: bool | None = None
+        self.dataset_name: str | None = None
+
+    @property
+    def experimental_deterministic(self) -> bool | None:
+        """The old name of ``deterministic``."""
+        return self.deterministic
+
+    @experimental_deterministic.setter
+    def experimental_deterministic(self, value: bool | None) -> None:
+        self.deterministic = value
+
+    @property
+    def experimental_threading(self) -> ThreadingOptions:
+        """The old name of ``threading``."""
+        return self.threading
+
+    def merge(self, options: Options) -> Options:
+        """Returns these options, overridden by what ``options`` sets."""
+        out = Options()
+        out.deterministic = (
+            self.deterministic if options.deterministic is None else options.deterministic
+        )
+        for name in ("autotune", "threading", "experimental_optimization"):
+            group = vars(getattr(out, name))
+            for source in (self, options):
+                given = vars(getattr(source, name))
+                group.update({k: v for k, v in given.items() if v is not None})
+        return out
+
+    def _native(self) -> dict[str, Any]:
+        """Returns the options that the engine knows."""
+        optimize = self.experimental_optimization.apply_default_optimizations  # type: ignore[attr-defined]
+        return {
+            "deterministic": self.deterministic,
+            "ram_budget": self.autotune.ram_budget,  # type: ignore[attr-defined]
+            "threads": self.threading.private_threadpool_size,  # type: ignore[attr-defined]
+            "optimize": optimize,
+        }

@@ -1,0 +1,113 @@
+"""The structure of elements: tuples, named tuples, dicts and ``None``; lists are tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gristmill import _trace, specs
+from gristmill.composite import Composite
+from gristmill.convert import convert_to_tensor
+from gristmill.tensor import Tensor
+
+
+def flatten(structure: Any) -> list[Any]:
+    """Returns the leaves: dict values in ascending order of keys, ``None`` gives none."""
+    out: list[Any] = []
+    _flatten(structure, out)
+    return out
+
+
+def _flatten(s: Any, out: list[Any]) -> None:
+    if isinstance(s, Mapping):
+        for key in sorted(s):
+            _flatten(s[key], out)
+    elif isinstance(s, tuple):
+        for item in s:
+            _flatten(item, out)
+    elif s is not None:
+        out.append(s)
+
+
+def pack(structure: Any, leaves: Sequence[Any] | Iterator[Any]) -> Any:
+    """Returns the structure with other leaves."""
+    return _pack(structure, iter(leaves))
+
+
+def _pack(s: Any, leaves: Iterator[Any]) -> Any:
+    if isinstance(s, Mapping):
+        made = {key: _pack(s[key], leaves) for key in sorted(s)}
+        ordered = {key: made[key] for key in s}
+        return ordered if type(s) is dict else type(s)(ordered)  # type: ignore[call-arg]
+    if isinstance(s, tuple):
+        items = [_pack(item, leaves) for item in s]
+        return type(s)(*items) if hasattr(s, "_fields") else tuple(items)
+    return None if s is None else next(leaves)
+
+
+def native(structure: Any) -> Any:
+    """Returns the structure as the native module takes it, leaves numbered."""
+    count = iter(range(len(flatten(structure))))
+    return _native(structure, count)
+
+
+def _native(s: Any, count: Iterator[int]) -> Any:
+    if isinstance(s, Mapping):
+        made = {key: _native(s[key], count) for key in sorted(s)}
+        if all(isinstance(key, str) for key in s):
+            return ("dict", [(key, made[key]) for key in s])
+        return ("named", "dict", [(str(key), made[key]) for key in sorted(s)])
+    if isinstance(s, tuple):
+        items = [_native(item, count) for item in s]
+        if hasattr(s, "_fields"):
+            return ("named", type(s).__name__, list(zip(s._fields, items, strict=True)))
+        return ("tuple", items)
+    return None if s is None else next(count)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two structures nest alike."""
+    if isinstance(a, Mapping):
+        return isinstance(b, Mapping) and set(a) == set(b) and all(same(a[k], b[k]) for k in a)
+    if isinstance(a, tuple):
+        if type(a) is not type(b) or len(a) != len(b):
+            return False
+        return all(same(x, y) for x, y in zip(a, b, strict=True))
+    return not isinstance(b, (tuple, Mapping)) and (a is None) == (b is None)
+
+
+def placeholder(structure: Any) -> Any:
+    """Returns the structure with every leaf replaced by 0."""
+    return pack(structure, [0] * len(flatten(structure)))
+
+
+def with_specs(structure: Any, native_specs: Sequence[_trace.Spec]) -> Any:
+    """Returns the nested specs of elements."""
+    return _with_specs(structure, iter(native_specs))
+
+
+def _with_specs(s: Any, found: Iterator[_trace.Spec]) -> Any:
+    if s is None:
+        return specs.NoneTensorSpec()
+    if isinstance(s, Mapping):
+        made = {key: _with_specs(s[key], found) for key in sorted(s)}
+        ordered = {key: made[key] for key in s}
+        return ordered if type(s) is dict else type(s)(ordered)  # type: ignore[call-arg]
+    if isinstance(s, tuple):
+        items = [_with_specs(item, found) for item in s]
+        return type(s)(*items) if hasattr(s, "_fields") else tuple(items)
+    return specs.from_native(next(found))
+
+
+def to_tensors(element: Any) -> Any:
+    """Returns a structure with every leaf converted to a tensor."""
+    leaves = []
+    for i, leaf in enumerate(flatten(element)):
+        if isinstance(leaf, (Tensor, Composite)):
+            leaves.append(leaf)
+            continue
+        try:
+            leaves.append(convert_to_tensor(leaf))
+        except (TypeError, ValueError) as e:
+            raise type(e)(f"component {i} cannot become a tensor: {e}") from None
+    return pack(element, leaves)

@@ -1,0 +1,50 @@
+"""Older names of transformations: ``tf.data.experimental``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gristmill.data._dataset import Dataset
+from gristmill.data._options import AutotuneOptions, DistributeOptions, OptimizationOptions
+from gristmill.data._sources import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from gristmill.tensor import Tensor
+
+__all__ = [
+    "AUTOTUNE",
+    "INFINITE_CARDINALITY",
+    "UNKNOWN_CARDINALITY",
+    "AutotuneOptions",
+    "DistributeOptions",
+    "OptimizationOptions",
+    "cardinality",
+    "enumerate_dataset",
+    "get_single_element",
+    "ignore_errors",
+    "unbatch",
+]
+
+
+def cardinality(dataset: Dataset) -> Tensor:
+    """Returns ``dataset.cardinality()``."""
+    return dataset.cardinality()
+
+
+def get_single_element(dataset: Dataset) -> Any:
+    """Returns ``dataset.get_single_element()``."""
+    return dataset.get_single_element()
+
+
+def ignore_errors(log_warning: bool = False) -> Callable[[Dataset], Dataset]:
+    """Returns `Dataset.ignore_errors` for `Dataset.apply`."""
+    return lambda dataset: dataset.ignore_errors(log_warning)
+
+
+def unbatch() -> Callable[[Dataset], Dataset]:
+    """Returns `Dataset.unbatch` for `Dataset.apply`."""
+    return lambda dataset: dataset.unbatch()
+
+
+def enumerate_dataset(start: int = 0) -> Callable[[Dataset], Dataset]:
+    """Returns `Dataset.enumerate` for `Dataset.apply`."""
+    return lambda dataset: dataset.enumerate(start)

@@ -1,0 +1,26 @@
+"""Messages of record files: ``tf.train.Example`` and its parts.
+
+Bytes are those of protobuf's deterministic form: keys in ascending order, lists packed.
+"""
+
+from gristmill.train._lists import BytesList, FloatList, Int64List
+from gristmill.train._messages import (
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    SequenceExample,
+)
+
+__all__ = [
+    "BytesList",
+    "Example",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "Int64List",
+    "SequenceExample",
+]

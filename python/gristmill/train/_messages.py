@@ -1,0 +1,524 @@
+"""The messages: Feature, Features, FeatureList(s), Example, SequenceExample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+from gristmill import _native
+from gristmill.train._lists import BytesList, FloatList, Int64List, ValueList
+
+Packed = Any
+"""A feature as the native module takes it: ``None`` or (kind, values)."""
+
+_FIELDS: dict[str, type[ValueList]] = {
+    "bytes_list": BytesList,
+    "float_list": FloatList,
+    "int64_list": Int64List,
+}
+_BY_KIND = {cls._kind: (field, cls) for field, cls in _FIELDS.items()}
+M = TypeVar("M", bound="Message")
+
+
+def _nothing() -> None:
+    """What an unowned message calls when it changes."""
+
+
+class Message:
+    """What all messages have."""
+
+    _on_change: Callable[[], None]
+
+    def __init__(self) -> None:
+        self._on_change = _nothing
+
+    def _pack(self) -> Any:
+        raise NotImplementedError
+
+    def _load(self, packed: Any) -> None:
+        raise NotImplementedError
+
+    def CopyFrom(self, other: Any) -> None:
+        """Becomes a copy of another message of its type."""
+        if type(other) is not type(self):
+            raise TypeError(f"CopyFrom takes a {type(self).__name__}, found {type(other).__name__}")
+        self._load(other._pack())
+        self._on_change()
+
+    def Clear(self) -> None:
+        """Becomes empty."""
+        self._load(type(self)()._pack())
+
+    def __copy__(self: M) -> M:
+        made = type(self)()
+        made.CopyFrom(self)
+        return made
+
+    def __deepcopy__(self: M, memo: object) -> M:
+        return self.__copy__()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._pack() == other._pack()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Feature(Message):
+    """One of three lists, or nothing.
+
+    Args:
+        bytes_list: A `BytesList`.
+        float_list: A `FloatList`.
+        int64_list: An `Int64List`.
+    """
+
+    def __init__(
+        self,
+        bytes_list: BytesList | None = None,
+        float_list: FloatList | None = None,
+        int64_list: Int64List | None = None,
+    ) -> None:
+        super().__init__()
+        self._list: ValueList | None = None
+        lists: tuple[Any, ...] = (bytes_list, float_list, int64_list)
+        for field, given in zip(_FIELDS, lists, strict=True):
+            if given is None:
+                continue
+            if isinstance(given, Mapping):
+                given = _FIELDS[field](**given)
+            if not isinstance(given, _FIELDS[field]):
+                raise TypeError(
+                    f"Parameter to initialize message field must be dict or instance of same class:"
+                    f" expected {_FIELDS[field].__name__} got {type(given).__name__}."
+                )
+            self._set(type(given)(given.value))
+
+    def _set(self, chosen: ValueList) -> None:
+        chosen._owner = self._set
+        self._list = chosen
+        self._on_change()
+
+    def _field(self, field: str) -> Any:
+        cls = _FIELDS[field]
+        if isinstance(self._list, cls):
+            return self._list
+        empty = cls()
+        empty._owner = self._set
+        return empty
+
+    @property
+    def bytes_list(self) -> BytesList:
+        """The byte strings; writing to it makes it the list that is set."""
+        found: BytesList = self._field("bytes_list")
+        return found
+
+    @property
+    def float_list(self) -> FloatList:
+        """The floats; writing to it makes it the list that is set."""
+        found: FloatList = self._field("float_list")
+        return found
+
+    @property
+    def int64_list(self) -> Int64List:
+        """The integers; writing to it makes it the list that is set."""
+        found: Int64List = self._field("int64_list")
+        return found
+
+    def WhichOneof(self, oneof_group: str) -> str | None:
+        """Returns the name of the list that is set, for the group ``"kind"``."""
+        if oneof_group != "kind":
+            raise ValueError(f"Feature has no oneof group {oneof_group!r}")
+        return None if self._list is None else _BY_KIND[self._list._kind][0]
+
+    def HasField(self, field_name: str) -> bool:
+        """Whether that list is set."""
+        if field_name not in _FIELDS:
+            raise ValueError(f"Protocol message Feature has no field {field_name!r}")
+        return isinstance(self._list, _FIELDS[field_name])
+
+    def ClearField(self, field_name: str) -> None:
+        """Unsets that list."""
+        if self.HasField(field_name):
+            self._list = None
+
+    def _pack(self) -> Packed:
+        return None if self._list is None else (self._list._kind, list(self._list.value))
+
+    def _load(self, packed: Packed) -> None:
+        self._list = None
+        if packed is not None:
+            self._set(_BY_KIND[packed[0]][1](packed[1]))
+
+    def __repr__(self) -> str:
+        return "" if self._list is None else _block(self.WhichOneof("kind") or "", repr(self._list))
+
+
+def _block(name: str, inner: str) -> str:
+    lines = "".join(f"  {line}\n" for line in inner.splitlines())
+    return f"{name} {{\n{lines}}}\n"
+
+
+class MessageMap(Mapping[str, M], Generic[M]):
+    """A map from key to message; looking a key up makes an empty message there, as in protobuf."""
+
+    def __init__(self, cls: type[M], on_change: Callable[[], None]) -> None:
+        self._cls = cls
+        self._on_change = on_change
+        self._entries: dict[str, M] = {}
+
+    def get_or_create(self, key: Any) -> M:
+        """Returns the message of a key, an empty new one if there is none."""
+        if isinstance(key, bytes):
+            key = key.decode("utf-8")
+        if not isinstance(key, str):
+            raise TypeError(
+                f"{key!r} has type {type(key).__name__}, but expected one of: bytes, str"
+            )
+        if key not in self._entries:
+            made = self._cls()
+            made._on_change = self._on_change
+            self._entries[key] = made
+            self._on_change()
+        return self._entries[key]
+
+    def __getitem__(self, key: str) -> M:
+        return self.get_or_create(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Returns the message of a key, ``default`` if there is none."""
+        return self._entries.get(key, default)
+
+    def __setitem__(self, key: str, value: M) -> None:
+        raise ValueError(
+            "Direct assignment of submessage not allowed: use map[key].CopyFrom(message)"
+        )
+
+    def __delitem__(self, key: str) -> None:
+        del self._entries[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return repr(self._entries)
+
+
+class _MapMessage(Message, Generic[M]):
+    """A message that is one map."""
+
+    _value_class: type[M]
+    _field: str
+
+    def __init__(self, entries: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self._map: MessageMap[M] = MessageMap(self._value_class, lambda: self._on_change())
+        for key, value in (entries or {}).items():
+            if not isinstance(value, self._value_class):
+                raise TypeError(
+                    f"the value of {key!r} must be a {self._value_class.__name__}, found "
+                    f"{type(value).__name__}"
+                )
+            self._map.get_or_create(key)._load(value._pack())
+
+    def _pack(self) -> dict[str, Any]:
+        return {k: v._pack() for k, v in self._map._entries.items()}
+
+    def _load(self, packed: Mapping[str, Any]) -> None:
+        self._map._entries.clear()
+        for key, value in packed.items():
+            self._map.get_or_create(key)._load(value)
+
+    def MergeFrom(self, other: Any) -> None:
+        """Takes over the entries of another message of its type."""
+        for key, value in other._map._entries.items():
+            self._map.get_or_create(key).CopyFrom(value)
+
+    def __repr__(self) -> str:
+        parts = []
+        for key in sorted(self._map._entries):
+            inner = f'key: "{key}"\n' + _block("value", repr(self._map._entries[key]))
+            parts.append(_block(self._field, inner))
+        return "".join(parts)
+
+
+class Features(_MapMessage[Feature]):
+    """Features by key.
+
+    Args:
+        feature: A dict from key to `Feature`.
+    """
+
+    _value_class = Feature
+    _field = "feature"
+
+    def __init__(self, feature: Mapping[str, Feature] | None = None) -> None:
+        super().__init__(feature)
+
+    @property
+    def feature(self) -> MessageMap[Feature]:
+        """The features by key."""
+        return self._map
+
+
+class FeatureList(Message):
+    """The features of the steps of a sequence.
+
+    Args:
+        feature: A list of `Feature`.
+    """
+
+    def __init__(self, feature: Iterable[Feature] | None = None) -> None:
+        super().__init__()
+        self._steps = Steps(self)
+        for step in feature or ():
+            self._steps.add().CopyFrom(step)
+
+    @property
+    def feature(self) -> Steps:
+        """The features of the steps."""
+        return self._steps
+
+    def _pack(self) -> list[Packed]:
+        return [step._pack() for step in self._steps]
+
+    def _load(self, packed: Iterable[Packed]) -> None:
+        self._steps._items.clear()
+        for step in packed:
+            self._steps.add()._load(step)
+
+    def __repr__(self) -> str:
+        return "".join(_block("feature", repr(step)) for step in self._steps)
+
+
+class Steps:
+    """The list of a `FeatureList`."""
+
+    def __init__(self, owner: FeatureList) -> None:
+        self._owner = owner
+        self._items: list[Feature] = []
+
+    def add(self, **fields: Any) -> Feature:
+        """Appends a new feature and returns it."""
+        made = Feature(**fields)
+        made._on_change = lambda: self._owner._on_change()
+        self._items.append(made)
+        self._owner._on_change()
+        return made
+
+    def append(self, value: Feature) -> None:
+        """Appends a copy of a feature."""
+        self.add().CopyFrom(value)
+
+    def extend(self, values: Iterable[Feature]) -> None:
+        """Appends copies of features."""
+        for value in values:
+            self.append(value)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._items[key]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+class FeatureLists(_MapMessage[FeatureList]):
+    """Feature lists by key.
+
+    Args:
+        feature_list: A dict from key to `FeatureList`.
+    """
+
+    _value_class = FeatureList
+    _field = "feature_list"
+
+    def __init__(self, feature_list: Mapping[str, FeatureList] | None = None) -> None:
+        super().__init__(feature_list)
+
+    @property
+    def feature_list(self) -> MessageMap[FeatureList]:
+        """The feature lists by key."""
+        return self._map
+
+
+class _Root(Message):
+    """A message that is written to records; its fields are submessages."""
+
+    _types: ClassVar[dict[str, type[Message]]]
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__()
+        self._parts: dict[str, Message] = {}
+        self._present: set[str] = set()
+        for name, cls in self._types.items():
+            part = cls()
+            part._on_change = self._marker(name)
+            self._parts[name] = part
+            given = fields.get(name)
+            if given is not None:
+                if not isinstance(given, cls):
+                    raise TypeError(
+                        f"{name} must be a {cls.__name__}, found {type(given).__name__}"
+                    )
+                part.CopyFrom(given)
+
+    def _marker(self, name: str) -> Callable[[], None]:
+        return lambda: self._present.add(name)
+
+    def HasField(self, field_name: str) -> bool:
+        """Whether that submessage is set."""
+        if field_name not in self._types:
+            raise ValueError(f"Protocol message {type(self).__name__} has no field {field_name!r}")
+        return field_name in self._present
+
+    def ClearField(self, field_name: str) -> None:
+        """Unsets that submessage."""
+        if self.HasField(field_name):
+            self._parts[field_name].Clear()
+            self._present.discard(field_name)
+
+    def _pack(self) -> list[Any]:
+        return [self._parts[n]._pack() if n in self._present else None for n in self._types]
+
+    def _load(self, packed: Iterable[Any]) -> None:
+        self._present.clear()
+        for name, part in zip(self._types, packed, strict=True):
+            self._parts[name]._load({} if part is None else part)
+            if part is None:
+                self._present.discard(name)
+            else:
+                self._present.add(name)
+
+    def _decode(self, data: bytes) -> Iterable[Any]:
+        raise NotImplementedError
+
+    def SerializeToString(self, deterministic: bool | None = None) -> bytes:
+        """Returns the bytes of the message; keys are always in ascending order."""
+        raise NotImplementedError
+
+    SerializePartialToString = SerializeToString
+
+    @classmethod
+    def FromString(cls: type[M], s: bytes) -> M:
+        """Returns the message that bytes hold.
+
+        Raises:
+            DataLossError: If they hold none.
+        """
+        made = cls()
+        made._load(made._decode(_raw(s)))  # type: ignore[attr-defined]
+        return made
+
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Becomes the message that bytes hold; returns their number."""
+        data = _raw(serialized)
+        self._load(self._decode(data))
+        return len(data)
+
+    def MergeFromString(self, serialized: bytes) -> int:
+        """Takes over what the message that bytes hold has; returns their number."""
+        data = _raw(serialized)
+        other = type(self)()
+        other._load(other._decode(data))
+        self.MergeFrom(other)
+        return len(data)
+
+    def MergeFrom(self, other: Any) -> None:
+        """Takes over what another message of its type has."""
+        for name in self._types:
+            if name in other._present:
+                self._parts[name].MergeFrom(other._parts[name])  # type: ignore[attr-defined]
+                self._present.add(name)
+
+    def ByteSize(self) -> int:
+        """Returns the number of bytes of the message."""
+        return len(self.SerializeToString())
+
+    def IsInitialized(self) -> bool:
+        """Always true."""
+        return True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self).FromString, (self.SerializeToString(),))
+
+    def __repr__(self) -> str:
+        return "".join(_block(n, repr(self._parts[n])) for n in self._types if n in self._present)
+
+
+def _raw(data: Any) -> bytes:
+    data = data.numpy() if hasattr(data, "numpy") else data
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"expected bytes, found {type(data).__name__}")
+    return bytes(data)
+
+
+class Example(_Root):
+    """A record of features.
+
+    Args:
+        features: The `Features`.
+    """
+
+    _types: ClassVar[dict[str, type[Message]]] = {"features": Features}
+
+    def __init__(self, features: Features | None = None) -> None:
+        super().__init__(features=features)
+
+    @property
+    def features(self) -> Features:
+        """The features."""
+        return self._parts["features"]  # type: ignore[return-value]
+
+    def _decode(self, data: bytes) -> Iterable[Any]:
+        return [_native.decode_example(data)]
+
+    def SerializeToString(self, deterministic: bool | None = None) -> bytes:
+        """Returns the bytes of the message; keys are always in ascending order."""
+        return _native.encode_example(self._pack()[0])
+
+
+class SequenceExample(_Root):
+    """A record of a sequence: features of the whole and lists of features of its steps.
+
+    Args:
+        context: The `Features` of the whole.
+        feature_lists: The `FeatureLists`.
+    """
+
+    _types: ClassVar[dict[str, type[Message]]] = {
+        "context": Features,
+        "feature_lists": FeatureLists,
+    }
+
+    def __init__(
+        self, context: Features | None = None, feature_lists: FeatureLists | None = None
+    ) -> None:
+        super().__init__(context=context, feature_lists=feature_lists)
+
+    @property
+    def context(self) -> Features:
+        """The features of the whole."""
+        return self._parts["context"]  # type: ignore[return-value]
+
+    @property
+    def feature_lists(self) -> FeatureLists:
+        """The features of the steps."""
+        return self._parts["feature_lists"]  # type: ignore[return-value]
+
+    def _decode(self, data: bytes) -> Iterable[Any]:
+        return _native.decode_sequence_example(data)
+
+    def SerializeToString(self, deterministic: bool | None = None) -> bytes:
+        """Returns the bytes of the message; keys are always in ascending order."""
+        return _native.encode_sequence_example(*self._pack())
