@@ -36,18 +36,11 @@ from gristmill._array import (
     concat,
     ensure_shape,
     expand_dims,
-    eye,
-    fill,
     gather,
     gather_nd,
     identity,
-    linspace,
     newaxis,
-    one_hot,
-    ones,
-    ones_like,
     pad,
-    range,
     rank,
     repeat,
     reshape,
@@ -66,8 +59,6 @@ from gristmill._array import (
     transpose,
     unstack,
     where,
-    zeros,
-    zeros_like,
 )
 from gristmill._control import (
     Assert,
@@ -82,6 +73,17 @@ from gristmill._control import (
     switch_case,
 )
 from gristmill._control import print_ as print
+from gristmill._create import (
+    eye,
+    fill,
+    linspace,
+    one_hot,
+    ones,
+    ones_like,
+    range,
+    zeros,
+    zeros_like,
+)
 from gristmill._functions import numpy_function, py_function
 from gristmill._trace import init_scope
 from gristmill.composite import RaggedTensor, SparseTensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from gristmill.tensor import EagerTensor, SymbolicTensor, Tensor
 from gristmill.tensor_shape import ShapeLike, TensorShape
 
 _INT32 = range(-(2**31), 2**31)
+_INT64 = range(-(2**63), 2**63)
 
 
 def value_of(array: np.ndarray[Any, Any]) -> _native.Value:
@@ -150,6 +152,24 @@ def _from_python(value: Any, dtype: DType | None) -> _native.Value:
     return _from_array(array, target, value)
 
 
+def _from_scalar(value: Any, dtype: DType | None) -> _native.Value | None:
+    """The common scalars without a way through NumPy; ``None`` for all others."""
+    kind = type(value)
+    if kind is int:
+        if dtype is None:
+            dtype = dtypes.int32 if value in _INT32 else dtypes.int64
+        if dtype is dtypes.int32 and value in _INT32:
+            return _native.Value.ints("int32", (), (value,))
+        if dtype is dtypes.int64 and value in _INT64:
+            return _native.Value.ints("int64", (), (value,))
+        kind = float if dtype is dtypes.float32 and -(2**24) <= value <= 2**24 else kind
+    if kind is float and dtype in (None, dtypes.float32) and -1e38 < value < 1e38:
+        return _native.Value.from_bytes("float32", (), struct.pack("=f", value))
+    if kind in (str, bytes) and dtype in (None, dtypes.string):
+        return _native.Value.from_strings((), (_as_bytes(value),))
+    return None
+
+
 def _has_tensor(value: Any) -> bool:
     if isinstance(value, Tensor):
         return True
@@ -221,7 +241,7 @@ def _convert(value: Any, dtype: DType | None) -> Tensor:
             return _pack(value, dtype)
         return EagerTensor(_from_python(value, dtype))
     if isinstance(value, (bool, int, float, str, bytes)):
-        return EagerTensor(_from_python(value, dtype))
+        return EagerTensor(_from_scalar(value, dtype) or _from_python(value, dtype))
     if value is None:
         raise ValueError("Attempt to convert a value (None) with an unsupported type to a Tensor.")
     if isinstance(value, TensorShape):

@@ -281,6 +281,8 @@ def as_dtype(type_value: DTypeLike) -> DType:
             return string
         found = _BY_NAME.get(np_dtype.name)
         if found is not None:
+            if isinstance(type_value, np.dtype):
+                _BUILTIN[type_value] = found
             return found
     raise TypeError(
         f"Cannot convert the argument `type_value`: {type_value!r} to a TensorFlow DType."

@@ -8,6 +8,24 @@ from __future__ import annotations
 from typing import Any
 
 from gristmill import _trace, dtypes
+from gristmill._image_random import (
+    random_brightness,
+    random_contrast,
+    random_crop,
+    random_flip_left_right,
+    random_flip_up_down,
+    random_hue,
+    random_jpeg_quality,
+    random_saturation,
+    stateless_random_brightness,
+    stateless_random_contrast,
+    stateless_random_crop,
+    stateless_random_flip_left_right,
+    stateless_random_flip_up_down,
+    stateless_random_hue,
+    stateless_random_jpeg_quality,
+    stateless_random_saturation,
+)
 from gristmill.convert import convert_to_tensor, shape_tensor
 from gristmill.dtypes import DTypeLike
 from gristmill.io._images import (
@@ -22,7 +40,6 @@ from gristmill.io._images import (
     extract_jpeg_shape,
     is_jpeg,
 )
-from gristmill.random import seed_attr
 from gristmill.tensor import Tensor
 
 __all__ = [
@@ -328,122 +345,3 @@ def per_image_standardization(image: Any) -> Tensor:
 def total_variation(images: Any, name: str | None = None) -> Tensor:
     """Returns the sum of the absolute differences of neighbouring pixels of each image."""
     return _call("total_variation", [convert_to_tensor(images)])
-
-
-def _random(name: str, image: Any, seed: int | None, **attrs: Any) -> Tensor:
-    return _call(f"random_{name}", [convert_to_tensor(image)], {**attrs, "seed": seed_attr(seed)})
-
-
-def _stateless(name: str, image: Any, seed: Any, **attrs: Any) -> Tensor:
-    inputs = [convert_to_tensor(image), convert_to_tensor(seed)]
-    return _call(f"stateless_random_{name}", inputs, attrs)
-
-
-def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
-    """Mirrors an image left to right in half of the cases."""
-    return _random("flip_left_right", image, seed)
-
-
-def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
-    """Mirrors an image upside down in half of the cases."""
-    return _random("flip_up_down", image, seed)
-
-
-def stateless_random_flip_left_right(image: Any, seed: Any) -> Tensor:
-    """As `random_flip_left_right`; ``seed`` is two integers that decide alone."""
-    return _stateless("flip_left_right", image, seed)
-
-
-def stateless_random_flip_up_down(image: Any, seed: Any) -> Tensor:
-    """As `random_flip_up_down`; ``seed`` is two integers that decide alone."""
-    return _stateless("flip_up_down", image, seed)
-
-
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Cuts out a box of shape ``size`` at a random place."""
-    inputs = [convert_to_tensor(value), shape_tensor(size)]
-    return _trace.tensor("random.random_crop", inputs, seed=seed_attr(seed))
-
-
-def stateless_random_crop(value: Any, size: Any, seed: Any, name: str | None = None) -> Tensor:
-    """As `random_crop`; ``seed`` is two integers that decide alone."""
-    inputs = [convert_to_tensor(value), shape_tensor(size), convert_to_tensor(seed)]
-    return _trace.tensor("random.stateless_random_crop", inputs)
-
-
-def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """Adds an amount in ``[-max_delta, max_delta)`` to every value."""
-    if max_delta < 0:
-        raise ValueError("max_delta must be non-negative.")
-    return _random("brightness", image, seed, max_delta=float(max_delta))
-
-
-def stateless_random_brightness(image: Any, max_delta: float, seed: Any) -> Tensor:
-    """As `random_brightness`; ``seed`` is two integers that decide alone."""
-    if max_delta < 0:
-        raise ValueError("max_delta must be non-negative.")
-    return _stateless("brightness", image, seed, max_delta=float(max_delta))
-
-
-def _range(lower: float, upper: float) -> dict[str, float]:
-    if upper <= lower:
-        raise ValueError("upper must be > lower.")
-    if lower < 0:
-        raise ValueError("lower must be non-negative.")
-    return {"lower": float(lower), "upper": float(upper)}
-
-
-def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """Changes the contrast by a factor in ``[lower, upper)``."""
-    return _random("contrast", image, seed, **_range(lower, upper))
-
-
-def stateless_random_contrast(image: Any, lower: float, upper: float, seed: Any) -> Tensor:
-    """As `random_contrast`; ``seed`` is two integers that decide alone."""
-    return _stateless("contrast", image, seed, **_range(lower, upper))
-
-
-def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """Changes the saturation by a factor in ``[lower, upper)``."""
-    return _random("saturation", image, seed, **_range(lower, upper))
-
-
-def stateless_random_saturation(image: Any, lower: float, upper: float, seed: Any = None) -> Tensor:
-    """As `random_saturation`; ``seed`` is two integers that decide alone."""
-    return _stateless("saturation", image, seed, **_range(lower, upper))
-
-
-def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """Turns the hue by an amount in ``[-max_delta, max_delta)``."""
-    if not 0 <= max_delta <= 0.5:
-        raise ValueError("max_delta must be in [0, 0.5].")
-    return _random("hue", image, seed, max_delta=float(max_delta))
-
-
-def stateless_random_hue(image: Any, max_delta: float, seed: Any) -> Tensor:
-    """As `random_hue`; ``seed`` is two integers that decide alone."""
-    if not 0 <= max_delta <= 0.5:
-        raise ValueError("max_delta must be in [0, 0.5].")
-    return _stateless("hue", image, seed, max_delta=float(max_delta))
-
-
-def _qualities(low: int, high: int) -> dict[str, int]:
-    if not 0 <= low <= 100 or not 0 <= high <= 100:
-        raise ValueError("jpeg encoding range must be between 0 and 100.")
-    if low >= high:
-        raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
-    return {"min_jpeg_quality": int(low), "max_jpeg_quality": int(high)}
-
-
-def random_jpeg_quality(
-    image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
-) -> Tensor:
-    """Encodes as JPEG of a random quality and decodes again."""
-    return _random("jpeg_quality", image, seed, **_qualities(min_jpeg_quality, max_jpeg_quality))
-
-
-def stateless_random_jpeg_quality(
-    image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: Any
-) -> Tensor:
-    """As `random_jpeg_quality`; ``seed`` is two integers that decide alone."""
-    return _stateless("jpeg_quality", image, seed, **_qualities(min_jpeg_quality, max_jpeg_quality))

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from gristmill import _trace, dtypes
-from gristmill._array import cast, ints, one_hot, where
+from gristmill._array import cast, ints, where
+from gristmill._create import one_hot
 from gristmill._operators import binary
 from gristmill.convert import convert_to_tensor
 from gristmill.dtypes import DTypeLike

@@ -73,7 +73,7 @@ def expand_dims(sp_input: SparseTensor, axis: int | None = None) -> SparseTensor
     if rank is None:
         raise ValueError("the rank of the sparse tensor must be known")
     at = rank if axis is None else (axis if axis >= 0 else axis + rank + 1)
-    column = _array.zeros_like(sp_input.indices[:, :1])
+    column = _trace.call("zeros_like", [sp_input.indices[:, :1]])
     one = convert_to_tensor(np.ones(1, np.int64))
     return SparseTensor(
         _array.concat([sp_input.indices[:, :at], column, sp_input.indices[:, at:]], axis=1),

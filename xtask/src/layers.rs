@@ -16,23 +16,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gristmill-plan", &["gristmill-types"]),
     (
         "gristmill-ops",
-        &[
-            "gristmill-types",
-            "gristmill-example",
-            "gristmill-storage",
-            "gristmill-image",
-            "gristmill-plan",
-        ],
+        &["gristmill-types", "gristmill-example", "gristmill-storage", "gristmill-image", "gristmill-plan"],
     ),
-    (
-        "gristmill-runtime",
-        &[
-            "gristmill-types",
-            "gristmill-record",
-            "gristmill-storage",
-            "gristmill-plan",
-        ],
-    ),
+    ("gristmill-runtime", &["gristmill-types", "gristmill-record", "gristmill-storage", "gristmill-plan"]),
     ("gristmill", BELOW_FACADE),
     ("gristmill-interop", BELOW_FACADE),
     ("gristmill-cli", &["gristmill", "gristmill-types"]),
@@ -100,21 +86,15 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
 
 /// The broken floors in the output of `cargo metadata`, one sentence each.
 fn broken(metadata: &Value) -> Vec<String> {
-    let packages = metadata["packages"]
-        .as_array()
-        .map_or(&[][..], Vec::as_slice);
+    let packages = metadata["packages"].as_array().map_or(&[][..], Vec::as_slice);
     let mut problems = Vec::new();
     for package in packages {
         let name = text(&package["name"]);
         let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
-            problems.push(format!(
-                "{name} has no floor: give it one in xtask/src/layers.rs"
-            ));
+            problems.push(format!("{name} has no floor: give it one in xtask/src/layers.rs"));
             continue;
         };
-        let dependencies = package["dependencies"]
-            .as_array()
-            .map_or(&[][..], Vec::as_slice);
+        let dependencies = package["dependencies"].as_array().map_or(&[][..], Vec::as_slice);
         for dependency in dependencies {
             let used = text(&dependency["name"]);
             let for_tests = dependency["kind"] == "dev";
@@ -129,16 +109,13 @@ fn broken(metadata: &Value) -> Vec<String> {
 /// What is wrong with `name` using `used`, if anything.
 fn judge(name: &str, allowed: &[&str], used: &str, for_tests: bool) -> Option<String> {
     if let Some((_, owner)) = RESERVED.iter().find(|(reserved, _)| *reserved == used) {
-        return (*owner != name)
-            .then(|| format!("{name} uses {used}, which belongs to {owner} alone"));
+        return (*owner != name).then(|| format!("{name} uses {used}, which belongs to {owner} alone"));
     }
     if !ALLOWED.iter().any(|(known, _)| *known == used) {
         return None;
     }
     if for_tests {
-        return TOP
-            .contains(&used)
-            .then(|| format!("tests of {name} use {used}, which is at the top"));
+        return TOP.contains(&used).then(|| format!("tests of {name} use {used}, which is at the top"));
     }
     (!allowed.contains(&used)).then(|| format!("{name} uses {used}, it may use only {allowed:?}"))
 }
@@ -169,10 +146,7 @@ mod tests {
         ] {
             let problems = broken(&workspace(name, used, None));
             assert_eq!(problems.len(), 1, "{name} -> {used}");
-            assert!(
-                problems[0].starts_with(&format!("{name} uses {used}")),
-                "{problems:?}"
-            );
+            assert!(problems[0].starts_with(&format!("{name} uses {used}")), "{problems:?}");
         }
     }
 
@@ -185,27 +159,9 @@ mod tests {
 
     #[test]
     fn tests_may_look_up_but_not_to_the_top() {
-        assert!(
-            broken(&workspace(
-                "gristmill-plan",
-                "gristmill-testkit",
-                Some("dev")
-            ))
-            .is_empty()
-        );
-        assert_eq!(
-            broken(&workspace("gristmill-plan", "gristmill-cli", Some("dev"))).len(),
-            1
-        );
-        assert_eq!(
-            broken(&workspace(
-                "gristmill-plan",
-                "gristmill-testkit",
-                Some("build")
-            ))
-            .len(),
-            1
-        );
+        assert!(broken(&workspace("gristmill-plan", "gristmill-testkit", Some("dev"))).is_empty());
+        assert_eq!(broken(&workspace("gristmill-plan", "gristmill-cli", Some("dev"))).len(), 1);
+        assert_eq!(broken(&workspace("gristmill-plan", "gristmill-testkit", Some("build"))).len(), 1);
     }
 
     #[test]
@@ -221,10 +177,7 @@ mod tests {
     fn every_allowed_crate_is_a_crate_with_a_floor() {
         for (name, allowed) in ALLOWED {
             for used in *allowed {
-                assert!(
-                    ALLOWED.iter().any(|(known, _)| known == used),
-                    "{name} lists {used}"
-                );
+                assert!(ALLOWED.iter().any(|(known, _)| known == used), "{name} lists {used}");
             }
         }
     }

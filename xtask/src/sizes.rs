@@ -8,9 +8,7 @@ use std::path::Path;
 const LIMIT: usize = 420;
 
 /// Folders below the root that hold sources.
-const FOLDERS: &[&str] = &[
-    "crates", "xtask", "python", "tools", "bench", "examples", "fuzz",
-];
+const FOLDERS: &[&str] = &["crates", "xtask", "python", "tools", "bench", "examples", "fuzz"];
 
 const EXTENSIONS: &[&str] = &["rs", "py", "c", "h", "sh"];
 
@@ -27,8 +25,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     for folder in FOLDERS {
         let path = root.join(folder);
         if path.is_dir() {
-            walk(root, &path, &mut problems)
-                .map_err(|error| format!("{}: {error}", path.display()))?;
+            walk(root, &path, &mut problems).map_err(|error| format!("{}: {error}", path.display()))?;
         }
     }
     problems.sort();
@@ -38,11 +35,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
 fn walk(root: &Path, folder: &Path, problems: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.starts_with('.') || SKIPPED.contains(&name.as_str()) {
             continue;
         }
@@ -54,15 +47,9 @@ fn walk(root: &Path, folder: &Path, problems: &mut Vec<String>) -> io::Result<()
         if !is_limited(short) {
             continue;
         }
-        let lines = fs::read(&path)?
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
+        let lines = fs::read(&path)?.iter().filter(|byte| **byte == b'\n').count();
         if lines > LIMIT {
-            problems.push(format!(
-                "{}: {lines} lines, the limit is {LIMIT}",
-                short.display()
-            ));
+            problems.push(format!("{}: {lines} lines, the limit is {LIMIT}", short.display()));
         }
     }
     Ok(())
@@ -86,12 +73,9 @@ mod tests {
 
     #[test]
     fn sources_are_limited_and_tests_and_tables_are_not() {
-        for path in [
-            "crates/a/src/lib.rs",
-            "crates/a/csrc/shim.c",
-            "python/gristmill/data.py",
-            "tools/demo.py",
-        ] {
+        for path in
+            ["crates/a/src/lib.rs", "crates/a/csrc/shim.c", "python/gristmill/data.py", "tools/demo.py"]
+        {
             assert!(is_limited(Path::new(path)), "{path}");
         }
         for path in [

@@ -50,10 +50,7 @@ impl Refused {
         match self {
             Self::Wire(m) => Error::new(
                 Kind::DataLoss,
-                format!(
-                    "{head}: Wire format was corrupt: {} at byte {}",
-                    m.what, m.at
-                ),
+                format!("{head}: Wire format was corrupt: {} at byte {}", m.what, m.at),
             ),
             Self::Utf8 { at } => Error::new(
                 Kind::DataLoss,
@@ -120,17 +117,11 @@ pub(crate) fn decode_fields_in(
 }
 
 /// Key and value ranges of a map entry: the last key, every value submessage (they merge).
-pub(crate) fn map_entry(
-    data: &[u8],
-    range: Range<usize>,
-) -> Result<(String, Vec<Range<usize>>), Refused> {
+pub(crate) fn map_entry(data: &[u8], range: Range<usize>) -> Result<(String, Vec<Range<usize>>), Refused> {
     let (mut key, mut values) = ("", Vec::new());
     decode_fields_in(data, range, |field, r| {
         match field {
-            1 => {
-                key = std::str::from_utf8(&data[r.clone()])
-                    .map_err(|_| Refused::Utf8 { at: r.start })?
-            }
+            1 => key = std::str::from_utf8(&data[r.clone()]).map_err(|_| Refused::Utf8 { at: r.start })?,
             2 => values.push(r),
             _ => {}
         }
@@ -159,37 +150,21 @@ pub(crate) fn merge_features(
 }
 
 /// Adds one `Feature` message to what a Feature holds already.
-pub(crate) fn merge_feature(
-    record: &Bytes,
-    range: Range<usize>,
-    into: &mut Feature,
-) -> Result<(), Refused> {
+pub(crate) fn merge_feature(record: &Bytes, range: Range<usize>, into: &mut Feature) -> Result<(), Refused> {
     decode_fields_in(record, range, |field, list| {
         match ListKind::from_tag(tag(field, LEN)) {
             Some(ListKind::Bytes) => {
-                let mut items = if let Feature::Bytes(v) = into {
-                    std::mem::take(v)
-                } else {
-                    Vec::new()
-                };
+                let mut items = if let Feature::Bytes(v) = into { std::mem::take(v) } else { Vec::new() };
                 each_bytes(record, list, |r| items.push(record.slice(r.start, r.len())))?;
                 *into = Feature::Bytes(items);
             }
             Some(ListKind::Floats) => {
-                let mut items = if let Feature::Floats(v) = into {
-                    std::mem::take(v)
-                } else {
-                    Vec::new()
-                };
+                let mut items = if let Feature::Floats(v) = into { std::mem::take(v) } else { Vec::new() };
                 each_float_run(record, list, |run| items.extend(floats(run)))?;
                 *into = Feature::Floats(items);
             }
             Some(ListKind::Ints) => {
-                let mut items = if let Feature::Ints(v) = into {
-                    std::mem::take(v)
-                } else {
-                    Vec::new()
-                };
+                let mut items = if let Feature::Ints(v) = into { std::mem::take(v) } else { Vec::new() };
                 each_int(record, list, |v| items.push(v))?;
                 *into = Feature::Ints(items);
             }
@@ -211,11 +186,7 @@ fn payload_len(feature: &Feature) -> usize {
 
 /// Bytes of the list's message: packed lists that are not empty have a head of their own.
 fn list_len(feature: &Feature, payload: usize) -> usize {
-    if matches!(feature, Feature::Bytes(_)) || payload == 0 {
-        payload
-    } else {
-        field_len(payload)
-    }
+    if matches!(feature, Feature::Bytes(_)) || payload == 0 { payload } else { field_len(payload) }
 }
 
 /// Bytes of the Feature message.
@@ -259,9 +230,7 @@ pub(crate) fn in_wire_order<V>(map: &BTreeMap<String, V>) -> Vec<(&String, &V)> 
     let mut entries: Vec<_> = map.iter().collect();
     entries.sort_by(|(a, _), (b, _)| {
         let common = a.len().min(b.len());
-        a.as_bytes()[..common]
-            .cmp(&b.as_bytes()[..common])
-            .then(b.len().cmp(&a.len()))
+        a.as_bytes()[..common].cmp(&b.as_bytes()[..common]).then(b.len().cmp(&a.len()))
     });
     entries
 }
@@ -269,11 +238,7 @@ pub(crate) fn in_wire_order<V>(map: &BTreeMap<String, V>) -> Vec<(&String, &V)> 
 /// Appends a `Features` message as that field.
 pub(crate) fn put_features(out: &mut Vec<u8>, field: u32, features: &FeatureMap) {
     let entry = |key: &String, f: &Feature| field_len(key.len()) + field_len(feature_len(f));
-    put_head(
-        out,
-        field,
-        features.iter().map(|(k, f)| field_len(entry(k, f))).sum(),
-    );
+    put_head(out, field, features.iter().map(|(k, f)| field_len(entry(k, f))).sum());
     for (key, feature) in in_wire_order(features) {
         put_head(out, 1, entry(key, feature));
         put_head(out, 1, key.len());

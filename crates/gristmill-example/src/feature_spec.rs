@@ -103,15 +103,8 @@ impl Partition {
 impl FeatureSpec {
     /// A `FixedLenFeature` without default.
     pub fn fixed(name: impl Into<String>, dtype: DType, dims: &[usize]) -> Self {
-        let kind = FeatureKind::FixedLen {
-            dtype,
-            shape: PartialShape::known(dims),
-            default: None,
-        };
-        Self {
-            name: name.into(),
-            kind,
-        }
+        let kind = FeatureKind::FixedLen { dtype, shape: PartialShape::known(dims), default: None };
+        Self { name: name.into(), kind }
     }
 
     /// A `FixedLenFeature` with default.
@@ -121,18 +114,12 @@ impl FeatureSpec {
             shape: PartialShape::known(dims),
             default: Some(default),
         };
-        Self {
-            name: name.into(),
-            kind,
-        }
+        Self { name: name.into(), kind }
     }
 
     /// A `VarLenFeature`.
     pub fn var_len(name: impl Into<String>, dtype: DType) -> Self {
-        Self {
-            name: name.into(),
-            kind: FeatureKind::VarLen { dtype },
-        }
+        Self { name: name.into(), kind: FeatureKind::VarLen { dtype } }
     }
 
     /// The dtype of the result.
@@ -156,10 +143,7 @@ pub(crate) fn output_order(specs: &[FeatureSpec]) -> Result<Vec<&FeatureSpec>> {
     let mut sorted: Vec<&FeatureSpec> = specs.iter().collect();
     sorted.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
     if let Some(pair) = sorted.windows(2).find(|p| p[0].name == p[1].name) {
-        return Err(Error::new(
-            Kind::Value,
-            format!("feature '{}' is declared twice", pair[0].name),
-        ));
+        return Err(Error::new(Kind::Value, format!("feature '{}' is declared twice", pair[0].name)));
     }
     let (mut sparse, mut dense, mut ragged) = (Vec::new(), Vec::new(), Vec::new());
     for f in &sorted {
@@ -168,25 +152,11 @@ pub(crate) fn output_order(specs: &[FeatureSpec]) -> Result<Vec<&FeatureSpec>> {
             FeatureKind::FixedLen { .. } | FeatureKind::FixedLenSequence { .. } => {
                 dense.push(f.name.as_str())
             }
-            FeatureKind::Sparse {
-                index_keys,
-                value_key,
-                ..
-            } => {
-                sparse.extend(
-                    index_keys
-                        .iter()
-                        .collect::<BTreeSet<_>>()
-                        .into_iter()
-                        .map(String::as_str),
-                );
+            FeatureKind::Sparse { index_keys, value_key, .. } => {
+                sparse.extend(index_keys.iter().collect::<BTreeSet<_>>().into_iter().map(String::as_str));
                 sparse.push(value_key);
             }
-            FeatureKind::Ragged {
-                value_key,
-                partitions,
-                ..
-            } => {
+            FeatureKind::Ragged { value_key, partitions, .. } => {
                 ragged.push(value_key.as_deref().unwrap_or(&f.name));
                 ragged.extend(partitions.iter().filter_map(Partition::key));
             }
@@ -207,11 +177,7 @@ pub(crate) fn check_dtype(name: &str, dtype: DType) -> Result<()> {
         other => Err(Error::invalid(format!(
             "feature '{name}': {other} is not in the list of allowed values: float, int64, string"
         ))
-        .hint(if other.is_float() {
-            "declare float32 and cast"
-        } else {
-            "declare int64 and cast"
-        })),
+        .hint(if other.is_float() { "declare float32 and cast" } else { "declare int64 and cast" })),
     }
 }
 
@@ -226,21 +192,15 @@ pub(crate) fn full_shape(name: &str, shape: &PartialShape) -> Result<Shape> {
     let unknown = |d: &[Option<usize>]| d.iter().any(Option::is_none);
     Err(match shape.dims() {
         None => Error::new(Kind::Value, format!("missing shape for feature {name}")),
-        Some([None, ..]) => Error::new(
-            Kind::Value,
-            format!("First dimension of shape for feature {name} unknown: {shape}"),
-        )
-        .hint("consider using FixedLenSequenceFeature"),
+        Some([None, ..]) => {
+            Error::new(Kind::Value, format!("First dimension of shape for feature {name} unknown: {shape}"))
+                .hint("consider using FixedLenSequenceFeature")
+        }
         Some(d) if unknown(d) => Error::new(
             Kind::Value,
-            format!(
-                "All dimensions of shape for feature {name} need to be known but received {shape}"
-            ),
+            format!("All dimensions of shape for feature {name} need to be known but received {shape}"),
         ),
-        Some(_) => Error::new(
-            Kind::Value,
-            format!("shape {shape} of feature {name} is too large"),
-        ),
+        Some(_) => Error::new(Kind::Value, format!("shape {shape} of feature {name} is too large")),
     })
 }
 
@@ -248,12 +208,7 @@ pub(crate) fn full_shape(name: &str, shape: &PartialShape) -> Result<Shape> {
 ///
 /// # Errors
 /// `InvalidArgument` if dtype or number of elements differ.
-pub(crate) fn fitted_default(
-    name: &str,
-    dtype: DType,
-    shape: Shape,
-    default: &Tensor,
-) -> Result<Tensor> {
+pub(crate) fn fitted_default(name: &str, dtype: DType, shape: Shape, default: &Tensor) -> Result<Tensor> {
     if default.dtype() != dtype {
         return Err(Error::invalid(format!(
             "default of feature '{name}' is {}, the feature is {dtype}",
@@ -284,35 +239,21 @@ mod tests {
             row_splits_dtype: DType::I32,
         };
         let specs = [
-            FeatureSpec {
-                name: "a".into(),
-                kind: ragged(Some("x")),
-            },
-            FeatureSpec {
-                name: "b".into(),
-                kind: ragged(None),
-            },
+            FeatureSpec { name: "a".into(), kind: ragged(Some("x")) },
+            FeatureSpec { name: "b".into(), kind: ragged(None) },
             FeatureSpec::fixed("d", DType::I64, &[]),
             FeatureSpec::fixed("c", DType::I64, &[]),
             FeatureSpec::var_len("z", DType::F32),
             FeatureSpec::var_len("y", DType::F32),
         ];
-        let names: Vec<_> = output_order(&specs)
-            .unwrap()
-            .iter()
-            .map(|f| f.name.as_str())
-            .collect();
+        let names: Vec<_> = output_order(&specs).unwrap().iter().map(|f| f.name.as_str()).collect();
         assert_eq!(names, ["y", "z", "c", "d", "b", "a"]);
     }
 
     #[test]
     fn unknown_dimensions_and_narrow_dtypes_are_refused() {
         let e = full_shape("v", &PartialShape::new(vec![None])).unwrap_err();
-        assert!(
-            e.message()
-                .contains("First dimension of shape for feature v unknown"),
-            "{e}"
-        );
+        assert!(e.message().contains("First dimension of shape for feature v unknown"), "{e}");
         assert_eq!(e.kind(), Kind::Value);
         let e = check_dtype("i", DType::U8).unwrap_err();
         assert_eq!(e.advice(), Some("declare int64 and cast"));
@@ -322,18 +263,9 @@ mod tests {
     fn defaults_are_reshaped_not_broadcast() {
         let shape = Shape::vector(3);
         let e = fitted_default("x", DType::I64, shape, &Tensor::scalar(7i64)).unwrap_err();
-        assert!(
-            e.message()
-                .contains("a tensor with 1 values, but the requested shape has 3"),
-            "{e}"
-        );
-        let ok = fitted_default(
-            "x",
-            DType::I64,
-            Shape::new(&[1, 2]).unwrap(),
-            &Tensor::vector(&[1i64, 2]),
-        )
-        .unwrap();
+        assert!(e.message().contains("a tensor with 1 values, but the requested shape has 3"), "{e}");
+        let ok = fitted_default("x", DType::I64, Shape::new(&[1, 2]).unwrap(), &Tensor::vector(&[1i64, 2]))
+            .unwrap();
         assert_eq!(ok.dims(), &[1, 2]);
     }
 }

@@ -34,23 +34,13 @@ impl Inferred {
     pub fn spec(&self) -> Option<FeatureSpec> {
         let dtype = self.dtype?;
         let kind = if self.is_fixed() {
-            let shape = if self.longest == 1 {
-                PartialShape::scalar()
-            } else {
-                PartialShape::known(&[self.longest])
-            };
-            FeatureKind::FixedLen {
-                dtype,
-                shape,
-                default: None,
-            }
+            let shape =
+                if self.longest == 1 { PartialShape::scalar() } else { PartialShape::known(&[self.longest]) };
+            FeatureKind::FixedLen { dtype, shape, default: None }
         } else {
             FeatureKind::VarLen { dtype }
         };
-        Some(FeatureSpec {
-            name: self.name.clone(),
-            kind,
-        })
+        Some(FeatureSpec { name: self.name.clone(), kind })
     }
 }
 
@@ -65,11 +55,8 @@ pub fn infer_spec<'a>(records: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec
     let mut n = 0u64;
     for data in records {
         let refused = |what: &str, at: usize| {
-            Error::invalid(format!(
-                "Could not parse example input: {what} at byte {at} of {}",
-                data.len()
-            ))
-            .frame(Frame::Element { index: n })
+            Error::invalid(format!("Could not parse example input: {what} at byte {at} of {}", data.len()))
+                .frame(Frame::Element { index: n })
         };
         let mut own: BTreeMap<&[u8], Option<List>> = BTreeMap::new();
         each_feature(data, |key, list| {
@@ -80,14 +67,8 @@ pub fn infer_spec<'a>(records: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec
         for (key, list) in own {
             let name = String::from_utf8_lossy(key).into_owned();
             let (all, kind) = seen.entry(name.clone()).or_insert_with(|| {
-                let fresh = Inferred {
-                    name,
-                    dtype: None,
-                    present: 0,
-                    records: 0,
-                    shortest: usize::MAX,
-                    longest: 0,
-                };
+                let fresh =
+                    Inferred { name, dtype: None, present: 0, records: 0, shortest: usize::MAX, longest: 0 };
                 (fresh, None)
             });
             let Some(list) = list else { continue };
@@ -111,11 +92,7 @@ pub fn infer_spec<'a>(records: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec
     }
     Ok(seen
         .into_values()
-        .map(|(all, _)| Inferred {
-            records: n,
-            shortest: all.shortest.min(all.longest),
-            ..all
-        })
+        .map(|(all, _)| Inferred { records: n, shortest: all.shortest.min(all.longest), ..all })
         .collect())
 }
 
@@ -125,14 +102,8 @@ mod tests {
     use crate::{Example, Feature};
 
     fn record(features: &[(&str, Feature)]) -> Vec<u8> {
-        let map = features
-            .iter()
-            .map(|(k, f)| ((*k).to_owned(), f.clone()))
-            .collect();
-        Example {
-            features: Some(map),
-        }
-        .encode()
+        let map = features.iter().map(|(k, f)| ((*k).to_owned(), f.clone())).collect();
+        Example { features: Some(map) }.encode()
     }
 
     #[test]
@@ -142,10 +113,7 @@ mod tests {
             ("v", Feature::Floats(vec![1.0, 2.0])),
             ("w", Feature::Unset),
         ]);
-        let b = record(&[
-            ("id", Feature::Ints(vec![2])),
-            ("v", Feature::Floats(vec![])),
-        ]);
+        let b = record(&[("id", Feature::Ints(vec![2])), ("v", Feature::Floats(vec![]))]);
         let all = infer_spec([a.as_slice(), b.as_slice()]).unwrap();
         let specs: Vec<_> = all.iter().map(Inferred::spec).collect();
         assert_eq!(
@@ -156,20 +124,11 @@ mod tests {
                 None
             ]
         );
-        assert_eq!(
-            (
-                all[1].shortest,
-                all[1].longest,
-                all[1].present,
-                all[2].present
-            ),
-            (0, 2, 2, 0)
-        );
+        assert_eq!((all[1].shortest, all[1].longest, all[1].present, all[2].present), (0, 2, 2, 0));
         let c = record(&[("id", Feature::Floats(vec![2.0]))]);
         let e = infer_spec([a.as_slice(), c.as_slice()]).unwrap_err();
         assert!(
-            e.message()
-                .contains("'id' is stored as float_list here, as int64_list in earlier records"),
+            e.message().contains("'id' is stored as float_list here, as int64_list in earlier records"),
             "{e}"
         );
         assert!(infer_spec([&b"\x07"[..]]).is_err());

@@ -107,11 +107,7 @@ pub fn first_list(data: &[u8], range: Range<usize>) -> Result<Option<List>, Malf
         let t = c.tag()?;
         if let Some(kind) = ListKind::from_tag(t) {
             let r = c.delimited()?;
-            return Ok(Some(List {
-                kind,
-                start: r.start,
-                end: r.end,
-            }));
+            return Ok(Some(List { kind, start: r.start, end: r.end }));
         }
         c.skip(t)?;
     }
@@ -147,11 +143,7 @@ pub fn each_int(data: &[u8], range: Range<usize>, mut f: impl FnMut(i64)) -> Res
 /// # Errors
 /// If the bytes are not valid; `f` has then seen the runs before that place.
 #[inline]
-pub fn each_float_run(
-    data: &[u8],
-    range: Range<usize>,
-    mut f: impl FnMut(&[u8]),
-) -> Result<(), Malformed> {
+pub fn each_float_run(data: &[u8], range: Range<usize>, mut f: impl FnMut(&[u8])) -> Result<(), Malformed> {
     const ONE: u32 = tag(1, FIXED32);
     let mut c = Cursor::within(data, range);
     while !c.at_end() {
@@ -207,6 +199,5 @@ pub(crate) fn copy_floats(run: &[u8], out: &mut [u8]) {
 
 /// The floats of a run.
 pub(crate) fn floats(run: &[u8]) -> impl Iterator<Item = f32> + '_ {
-    run.chunks_exact(4)
-        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    run.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
 }

@@ -1,8 +1,8 @@
 //! `tf.train.SequenceExample` as a message.
 
 use crate::example::{
-    Feature, FeatureMap, Refused, decode_fields, decode_fields_in, feature_len, in_wire_order,
-    map_entry, merge_feature, merge_features, put_feature, put_features,
+    Feature, FeatureMap, Refused, decode_fields, decode_fields_in, feature_len, in_wire_order, map_entry,
+    merge_feature, merge_features, put_feature, put_features,
 };
 use crate::wire::{field_len, put_head};
 use gristmill_types::{Bytes, Result};
@@ -43,11 +43,7 @@ impl SequenceExample {
         if let Some(lists) = &self.feature_lists {
             let steps = |l: &[Feature]| l.iter().map(|f| field_len(feature_len(f))).sum::<usize>();
             let entry = |key: &str, l: &[Feature]| field_len(key.len()) + field_len(steps(l));
-            put_head(
-                &mut out,
-                2,
-                lists.iter().map(|(k, l)| field_len(entry(k, l))).sum(),
-            );
+            put_head(&mut out, 2, lists.iter().map(|(k, l)| field_len(entry(k, l))).sum());
             for (key, list) in in_wire_order(lists) {
                 put_head(&mut out, 1, entry(key, list));
                 put_head(&mut out, 1, key.len());

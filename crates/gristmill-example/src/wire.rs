@@ -45,21 +45,13 @@ pub struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// Reads the whole of `data`.
     pub fn new(data: &'a [u8]) -> Self {
-        Self {
-            data,
-            pos: 0,
-            end: data.len(),
-        }
+        Self { data, pos: 0, end: data.len() }
     }
 
     /// Reads `range` of `data`; what lies outside `data` is not read.
     #[inline]
     pub fn within(data: &'a [u8], range: Range<usize>) -> Self {
-        Self {
-            data,
-            pos: range.start,
-            end: range.end.min(data.len()),
-        }
+        Self { data, pos: range.start, end: range.end.min(data.len()) }
     }
 
     /// Whether everything was read.
@@ -98,11 +90,7 @@ impl<'a> Cursor<'a> {
     #[inline(never)]
     fn long_varint(&mut self) -> Result<u64, Malformed> {
         let mut value = 0u64;
-        for (i, &byte) in self.data[self.pos.min(self.end)..self.end]
-            .iter()
-            .take(10)
-            .enumerate()
-        {
+        for (i, &byte) in self.data[self.pos.min(self.end)..self.end].iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7f) << (7 * i);
             if byte < 0x80 {
                 self.pos += i + 1;
@@ -124,10 +112,7 @@ impl<'a> Cursor<'a> {
     pub fn tag(&mut self) -> Result<u32, Malformed> {
         let start = self.pos;
         let value = self.varint()?;
-        u32::try_from(value).map_err(|_| Malformed {
-            at: start,
-            what: "a field number that is too large",
-        })
+        u32::try_from(value).map_err(|_| Malformed { at: start, what: "a field number that is too large" })
     }
 
     /// A length and the range of that many bytes that follow it.
@@ -225,17 +210,7 @@ mod tests {
 
     #[test]
     fn varints_round_trip() {
-        for v in [
-            0,
-            1,
-            127,
-            128,
-            300,
-            1 << 31,
-            u64::from(u32::MAX),
-            i64::MIN as u64,
-            u64::MAX,
-        ] {
+        for v in [0, 1, 127, 128, 300, 1 << 31, u64::from(u32::MAX), i64::MIN as u64, u64::MAX] {
             let mut out = Vec::new();
             put_varint(&mut out, v);
             assert_eq!(out.len(), varint_len(v));
@@ -256,10 +231,7 @@ mod tests {
         };
         // Group 1 holding group 2 and a varint, then one byte more.
         assert_eq!(skip(&[0x0b, 0x13, 0x14, 0x08, 5, 0x0c, 9]), Ok(1));
-        assert_eq!(
-            skip(&[0x0b, 0x14]).map_err(|m| m.what),
-            Err("the end of another group")
-        );
+        assert_eq!(skip(&[0x0b, 0x14]).map_err(|m| m.what), Err("the end of another group"));
         assert!(skip(&[0x0b, 0x08, 5]).is_err());
         assert!(skip(&[0x0c]).is_err());
         assert!(skip(&[0x07, 1]).is_err());
@@ -268,17 +240,8 @@ mod tests {
 
     #[test]
     fn lengths_are_checked_before_use() {
-        assert!(
-            Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1])
-                .delimited()
-                .is_err()
-        );
+        assert!(Cursor::new(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).delimited().is_err());
         assert_eq!(Cursor::new(&[2, 7, 7]).delimited(), Ok(1..3));
-        assert_eq!(
-            Cursor::within(&[2, 7, 7], 0..2)
-                .delimited()
-                .map_err(|m| m.at),
-            Err(1)
-        );
+        assert_eq!(Cursor::within(&[2, 7, 7], 0..2).delimited().map_err(|m| m.at), Err(1));
     }
 }

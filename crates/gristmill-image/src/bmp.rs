@@ -8,12 +8,7 @@ use crate::{Error, Output, Result};
 const MAX_PIXELS: u64 = (i32::MAX / 8) as u64;
 
 fn i32_at(contents: &[u8], at: usize) -> i32 {
-    i32::from_le_bytes([
-        contents[at],
-        contents[at + 1],
-        contents[at + 2],
-        contents[at + 3],
-    ])
+    i32::from_le_bytes([contents[at], contents[at + 1], contents[at + 2], contents[at + 3]])
 }
 
 /// Decodes a bitmap into the `[height, width, channels]` slot of `output`; `channels` is 0 (as in the file: 1, 3 or 4),
@@ -22,15 +17,9 @@ fn i32_at(contents: &[u8], at: usize) -> i32 {
 /// # Errors
 ///
 /// [`Error::InvalidArgument`] when the header or the size of the file does not fit; what `output` says.
-pub fn decode(
-    contents: &[u8],
-    channels: u32,
-    output: &mut (impl Output<u8> + ?Sized),
-) -> Result<()> {
+pub fn decode(contents: &[u8], channels: u32, output: &mut (impl Output<u8> + ?Sized)) -> Result<()> {
     if !matches!(channels, 0 | 3 | 4) {
-        return Err(Error::invalid(format!(
-            "`channels` must be 0, 3 or 4 for BMP, but got {channels}"
-        )));
+        return Err(Error::invalid(format!("`channels` must be 0, 3 or 4 for BMP, but got {channels}")));
     }
     if contents.len() < 32 {
         return Err(Error::invalid(format!(
@@ -49,22 +38,15 @@ pub fn decode(
         )));
     }
     if width <= 0 {
-        return Err(Error::invalid(format!(
-            "Width must be positive, was {width}"
-        )));
+        return Err(Error::invalid(format!("Width must be positive, was {width}")));
     }
     if height == 0 {
         return Err(Error::invalid("Height must be nonzero"));
     }
     if header < 0 {
-        return Err(Error::invalid(format!(
-            "header size must be nonnegative, was {header}"
-        )));
+        return Err(Error::invalid(format!("header size must be nonnegative, was {header}")));
     }
-    let (w, h) = (
-        width.unsigned_abs() as u64,
-        u64::from(height.unsigned_abs()),
-    );
+    let (w, h) = (width.unsigned_abs() as u64, u64::from(height.unsigned_abs()));
     if w * h >= MAX_PIXELS {
         return Err(Error::invalid(format!(
             "Total possible pixel bytes must be less than 2^30, found {w} x {h} pixels"
@@ -80,11 +62,7 @@ pub fn decode(
     }
 
     let (w, h, row_bytes) = (w as usize, h as usize, row_bytes as usize);
-    let to = if channels == 0 {
-        from
-    } else {
-        channels as usize
-    };
+    let to = if channels == 0 { from } else { channels as usize };
     let pixels = slot(output, &[h, w, to])?;
     let rows = contents[header as usize..].chunks_exact(row_bytes);
     let out = pixels.chunks_exact_mut(w * to);
@@ -135,39 +113,18 @@ mod tests {
     #[test]
     fn bottom_up_and_top_down() {
         let rows = [1, 2, 3, 0, 4, 5, 6, 0];
-        assert_eq!(
-            decoded(&bmp(1, 2, 24, &rows), 0).unwrap().data,
-            [6, 5, 4, 3, 2, 1]
-        );
-        assert_eq!(
-            decoded(&bmp(1, -2, 24, &rows), 0).unwrap().data,
-            [3, 2, 1, 6, 5, 4]
-        );
+        assert_eq!(decoded(&bmp(1, 2, 24, &rows), 0).unwrap().data, [6, 5, 4, 3, 2, 1]);
+        assert_eq!(decoded(&bmp(1, -2, 24, &rows), 0).unwrap().data, [3, 2, 1, 6, 5, 4]);
         let four = decoded(&bmp(1, -2, 24, &rows), 4).unwrap();
-        assert_eq!(
-            (four.shape, four.data),
-            (vec![2, 1, 4], vec![3, 2, 1, 255, 6, 5, 4, 255])
-        );
+        assert_eq!((four.shape, four.data), (vec![2, 1, 4], vec![3, 2, 1, 255, 6, 5, 4, 255]));
     }
 
     #[test]
     fn one_and_four_channels() {
-        assert_eq!(
-            decoded(&bmp(2, 1, 8, &[7, 9, 0, 0]), 0).unwrap().data,
-            [7, 9]
-        );
-        assert_eq!(
-            decoded(&bmp(2, 1, 8, &[7, 9, 0, 0]), 4).unwrap().data,
-            [7, 7, 7, 255, 9, 9, 9, 255]
-        );
-        assert_eq!(
-            decoded(&bmp(1, 1, 32, &[1, 2, 3, 4]), 0).unwrap().data,
-            [3, 2, 1, 4]
-        );
-        assert_eq!(
-            decoded(&bmp(1, 1, 32, &[1, 2, 3, 4]), 3).unwrap().data,
-            [3, 2, 1]
-        );
+        assert_eq!(decoded(&bmp(2, 1, 8, &[7, 9, 0, 0]), 0).unwrap().data, [7, 9]);
+        assert_eq!(decoded(&bmp(2, 1, 8, &[7, 9, 0, 0]), 4).unwrap().data, [7, 7, 7, 255, 9, 9, 9, 255]);
+        assert_eq!(decoded(&bmp(1, 1, 32, &[1, 2, 3, 4]), 0).unwrap().data, [3, 2, 1, 4]);
+        assert_eq!(decoded(&bmp(1, 1, 32, &[1, 2, 3, 4]), 3).unwrap().data, [3, 2, 1]);
     }
 
     #[test]

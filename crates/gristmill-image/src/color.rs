@@ -74,11 +74,7 @@ fn hsv_of([r, g, b]: [f32; 3]) -> [f32; 3] {
 
 fn rgb_of([h, s, v]: [f32; 3]) -> [f32; 3] {
     let h = h * 6.0;
-    let part = [
-        (h - 3.0).abs() - 1.0,
-        2.0 - (h - 2.0).abs(),
-        2.0 - (h - 4.0).abs(),
-    ];
+    let part = [(h - 3.0).abs() - 1.0, 2.0 - (h - 2.0).abs(), 2.0 - (h - 4.0).abs()];
     part.map(|p| ((1.0 - s) + s * p.clamp(0.0, 1.0)) * v)
 }
 
@@ -121,13 +117,7 @@ pub fn adjust_contrast(src: &[f32], channels: usize, factor: f32, dst: &mut [f32
     check(src.len(), channels, dst.len(), channels)?;
     let count = (src.len() / channels) as f64;
     for c in 0..channels {
-        let mean = (src
-            .iter()
-            .skip(c)
-            .step_by(channels)
-            .map(|&v| f64::from(v))
-            .sum::<f64>()
-            / count) as f32;
+        let mean = (src.iter().skip(c).step_by(channels).map(|&v| f64::from(v)).sum::<f64>() / count) as f32;
         let from = src.iter().skip(c).step_by(channels);
         for (s, d) in from.zip(dst.iter_mut().skip(c).step_by(channels)) {
             *d = (s - mean) * factor + mean;
@@ -169,11 +159,7 @@ pub fn adjust_hue(src: &[f32], delta: f32, dst: &mut [f32]) -> Result<()> {
         };
         let hue = (hue + delta * 6.0).rem_euclid(6.0);
         let sector = hue.floor();
-        let ratio = if sector % 2.0 == 0.0 {
-            hue - sector
-        } else {
-            1.0 - (hue - sector)
-        };
+        let ratio = if sector % 2.0 == 0.0 { hue - sector } else { 1.0 - (hue - sector) };
         let middle = low + ratio * range;
         match sector as u32 {
             1 => [middle, high, low],
@@ -193,9 +179,7 @@ pub fn adjust_hue(src: &[f32], delta: f32, dst: &mut [f32]) -> Result<()> {
 /// As [`rgb_to_grayscale`]; also for a negative `gamma`.
 pub fn adjust_gamma(src: &[f32], gamma: f32, gain: f32, dst: &mut [f32]) -> Result<()> {
     if gamma < 0.0 {
-        return Err(Error::invalid(format!(
-            "Gamma should be a non-negative real number, got {gamma}"
-        )));
+        return Err(Error::invalid(format!("Gamma should be a non-negative real number, got {gamma}")));
     }
     samples(src, dst, |v| gain * v.powf(gamma))
 }
@@ -208,11 +192,7 @@ pub fn adjust_gamma(src: &[f32], gamma: f32, gain: f32, dst: &mut [f32]) -> Resu
 pub fn per_image_standardization(src: &[f32], dst: &mut [f32]) -> Result<()> {
     let n = src.len().max(1) as f64;
     let mean = src.iter().map(|&v| f64::from(v)).sum::<f64>() / n;
-    let variance = src
-        .iter()
-        .map(|&v| (f64::from(v) - mean).powi(2))
-        .sum::<f64>()
-        / n;
+    let variance = src.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>() / n;
     let deviation = variance.sqrt().max(1.0 / n.sqrt()) as f32;
     let mean = mean as f32;
     samples(src, dst, |v| (v - mean) / deviation)
@@ -224,10 +204,7 @@ mod tests {
 
     fn close(got: &[f32], expected: &[f32]) {
         assert_eq!(got.len(), expected.len());
-        assert!(
-            got.iter().zip(expected).all(|(g, e)| (g - e).abs() <= 1e-5),
-            "{got:?} is not {expected:?}"
-        );
+        assert!(got.iter().zip(expected).all(|(g, e)| (g - e).abs() <= 1e-5), "{got:?} is not {expected:?}");
     }
 
     fn run(n: usize, f: impl FnOnce(&mut [f32]) -> Result<()>) -> Vec<f32> {
@@ -239,59 +216,22 @@ mod tests {
     #[test]
     fn hsv() {
         let rgb = [1.0, 0.0, 0.0, 0.0, 0.5, 0.25, 0.2, 0.2, 0.2, 0.5, 0.0, 1.0];
-        let hsv = [
-            0.0,
-            1.0,
-            1.0,
-            5.0 / 12.0,
-            1.0,
-            0.5,
-            0.0,
-            0.0,
-            0.2,
-            0.75,
-            1.0,
-            1.0,
-        ];
+        let hsv = [0.0, 1.0, 1.0, 5.0 / 12.0, 1.0, 0.5, 0.0, 0.0, 0.2, 0.75, 1.0, 1.0];
         close(&run(12, |d| rgb_to_hsv(&rgb, d)), &hsv);
         close(&run(12, |d| hsv_to_rgb(&hsv, d)), &rgb);
         close(&run(12, |d| adjust_hue(&rgb, 1.0, d)), &rgb);
-        close(
-            &run(3, |d| adjust_hue(&[1.0, 0.0, 0.0], 1.0 / 3.0, d)),
-            &[0.0, 1.0, 0.0],
-        );
-        close(
-            &run(3, |d| adjust_saturation(&[0.8, 0.4, 0.4], 0.0, d)),
-            &[0.8, 0.8, 0.8],
-        );
+        close(&run(3, |d| adjust_hue(&[1.0, 0.0, 0.0], 1.0 / 3.0, d)), &[0.0, 1.0, 0.0]);
+        close(&run(3, |d| adjust_saturation(&[0.8, 0.4, 0.4], 0.0, d)), &[0.8, 0.8, 0.8]);
     }
 
     #[test]
     fn samples_and_channels() {
-        close(
-            &run(1, |d| rgb_to_grayscale(&[1.0, 1.0, 1.0], d)),
-            &[0.9999],
-        );
-        close(
-            &run(2, |d| adjust_brightness(&[0.1, 0.2], 0.5, d)),
-            &[0.6, 0.7],
-        );
-        close(
-            &run(4, |d| adjust_contrast(&[0.0, 1.0, 1.0, 1.0], 2, 0.5, d)),
-            &[0.25, 1.0, 0.75, 1.0],
-        );
-        close(
-            &run(2, |d| adjust_gamma(&[0.5, 1.0], 2.0, 3.0, d)),
-            &[0.75, 3.0],
-        );
-        close(
-            &run(2, |d| per_image_standardization(&[1.0, 3.0], d)),
-            &[-1.0, 1.0],
-        );
-        close(
-            &run(4, |d| per_image_standardization(&[5.0; 4], d)),
-            &[0.0; 4],
-        );
+        close(&run(1, |d| rgb_to_grayscale(&[1.0, 1.0, 1.0], d)), &[0.9999]);
+        close(&run(2, |d| adjust_brightness(&[0.1, 0.2], 0.5, d)), &[0.6, 0.7]);
+        close(&run(4, |d| adjust_contrast(&[0.0, 1.0, 1.0, 1.0], 2, 0.5, d)), &[0.25, 1.0, 0.75, 1.0]);
+        close(&run(2, |d| adjust_gamma(&[0.5, 1.0], 2.0, 3.0, d)), &[0.75, 3.0]);
+        close(&run(2, |d| per_image_standardization(&[1.0, 3.0], d)), &[-1.0, 1.0]);
+        close(&run(4, |d| per_image_standardization(&[5.0; 4], d)), &[0.0; 4]);
         assert_eq!(run(3, |d| grayscale_to_rgb(&[7.0], d)), [7.0; 3]);
         assert!(adjust_gamma(&[1.0], -1.0, 1.0, &mut [0.0]).is_err());
         assert!(rgb_to_hsv(&[1.0; 4], &mut [0.0; 4]).is_err());

@@ -155,42 +155,10 @@ macro_rules! real {
     };
 }
 
-real!(
-    f32,
-    f32,
-    |v: f32| v,
-    f64::from,
-    |v: f32| v,
-    |v: f64| v as f32,
-    f32::MAX
-);
-real!(
-    f64,
-    f64,
-    |v: f64| v as f32,
-    |v: f64| v,
-    |v: f64| v,
-    |v: f64| v,
-    f64::MAX
-);
-real!(
-    f16,
-    f32,
-    f16::to_f32,
-    f16::to_f64,
-    f16::from_f32,
-    f16::from_f64,
-    f16::MAX
-);
-real!(
-    bf16,
-    f32,
-    bf16::to_f32,
-    bf16::to_f64,
-    bf16::from_f32,
-    bf16::from_f64,
-    bf16::MAX
-);
+real!(f32, f32, |v: f32| v, f64::from, |v: f32| v, |v: f64| v as f32, f32::MAX);
+real!(f64, f64, |v: f64| v as f32, |v: f64| v, |v: f64| v, |v: f64| v, f64::MAX);
+real!(f16, f32, f16::to_f32, f16::to_f64, f16::from_f32, f16::from_f64, f16::MAX);
+real!(bf16, f32, bf16::to_f32, bf16::to_f64, bf16::from_f32, bf16::from_f64, bf16::MAX);
 
 fn each<S: Pixel, D>(src: &[S], dst: &mut [D], convert: impl Fn(S) -> D) {
     for (d, &s) in dst.iter_mut().zip(src) {
@@ -199,13 +167,7 @@ fn each<S: Pixel, D>(src: &[S], dst: &mut [D], convert: impl Fn(S) -> D) {
 }
 
 fn integer_to_integer<S: Pixel, D: Pixel>(src: &[S], dst: &mut [D], saturate: bool) {
-    let fit = |v: i128| {
-        D::wrap(if saturate {
-            v.clamp(D::RANGE.0, D::RANGE.1)
-        } else {
-            v
-        })
-    };
+    let fit = |v: i128| D::wrap(if saturate { v.clamp(D::RANGE.0, D::RANGE.1) } else { v });
     let (from, to) = (S::RANGE.1, D::RANGE.1);
     if from > to {
         let scale = (from + 1) / (to + 1);
@@ -221,11 +183,7 @@ fn real_to_integer<S: Pixel, D: Pixel>(src: &[S], dst: &mut [D], saturate: bool)
     let (low, high) = (S::limit(D::RANGE.0), S::limit(D::RANGE.1));
     let wide = D::RANGE.1 > i128::from(i64::MAX);
     let cast = |v: S| {
-        if wide {
-            D::wrap(v.f64() as i128)
-        } else {
-            D::wrap_64(v.f64() as i64)
-        }
+        if wide { D::wrap(v.f64() as i128) } else { D::wrap_64(v.f64() as i64) }
     };
     if saturate {
         each(src, dst, |s| cast(s.times(scale).clip(low, high)));
@@ -277,10 +235,7 @@ mod tests {
     #[test]
     fn integers() {
         assert_eq!(converted::<u8, u16>(&[0, 1, 255], false), [0, 256, 65280]);
-        assert_eq!(
-            converted::<u16, u8>(&[0, 255, 256, 65535], false),
-            [0, 0, 1, 255]
-        );
+        assert_eq!(converted::<u16, u8>(&[0, 255, 256, 65535], false), [0, 0, 1, 255]);
         assert_eq!(converted::<u8, i8>(&[0, 1, 2, 255], false), [0, 0, 1, 127]);
         assert_eq!(converted::<i8, u8>(&[-1, 0, 1, 127], true), [0, 0, 2, 254]);
         assert_eq!(converted::<u8, i32>(&[1], false), [1 << 23]);
@@ -291,39 +246,21 @@ mod tests {
     #[test]
     fn to_real() {
         let third = converted::<u8, f32>(&[0, 3, 255], false);
-        assert_eq!(
-            third,
-            [0.0, 3.0 * (1.0f32 / 255.0), 255.0 * (1.0f32 / 255.0)]
-        );
-        assert_eq!(
-            converted::<u16, f64>(&[65535], false),
-            [65535.0 * (1.0 / 65535.0)]
-        );
+        assert_eq!(third, [0.0, 3.0 * (1.0f32 / 255.0), 255.0 * (1.0f32 / 255.0)]);
+        assert_eq!(converted::<u16, f64>(&[65535], false), [65535.0 * (1.0 / 65535.0)]);
         let coarse = converted::<u8, bf16>(&[200], false);
-        assert_eq!(
-            coarse,
-            [bf16::from_f32(200.0) * bf16::from_f64(1.0 / 255.0)]
-        );
+        assert_eq!(coarse, [bf16::from_f32(200.0) * bf16::from_f64(1.0 / 255.0)]);
     }
 
     #[test]
     fn to_integer() {
         assert_eq!(converted::<f32, u8>(&[0.0, 0.5, 1.0], false), [0, 127, 255]);
-        assert_eq!(
-            converted::<f32, u8>(&[-0.5, 1.5, f32::INFINITY], true),
-            [0, 255, 255]
-        );
-        assert_eq!(
-            converted::<f32, i32>(&[2.0, -2.0], true),
-            [2_147_483_520, i32::MIN]
-        );
+        assert_eq!(converted::<f32, u8>(&[-0.5, 1.5, f32::INFINITY], true), [0, 255, 255]);
+        assert_eq!(converted::<f32, i32>(&[2.0, -2.0], true), [2_147_483_520, i32::MIN]);
         assert_eq!(converted::<bf16, u8>(&[bf16::ONE], true), [255]);
         assert_eq!(converted::<bf16, u16>(&[bf16::ONE], true), [65280]);
         assert_eq!(converted::<f16, u16>(&[f16::ONE], true), [65504]);
-        assert_eq!(
-            converted::<f64, u64>(&[1.0], true),
-            [18_446_744_073_709_549_568]
-        );
+        assert_eq!(converted::<f64, u64>(&[1.0], true), [18_446_744_073_709_549_568]);
         assert!(convert_image::<u8, u8>(&[1], &mut [], false).is_err());
     }
 }

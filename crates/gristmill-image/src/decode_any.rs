@@ -54,12 +54,7 @@ pub struct DecodeOptions {
 
 impl Default for DecodeOptions {
     fn default() -> Self {
-        Self {
-            op: Op::default(),
-            channels: 0,
-            expand_animations: true,
-            jpeg: JpegOptions::default(),
-        }
+        Self { op: Op::default(), channels: 0, expand_animations: true, jpeg: JpegOptions::default() }
     }
 }
 
@@ -83,11 +78,7 @@ impl<T> Output<T> for OneFrame<'_, T> {
     }
 }
 
-fn put<A: Copy, B>(
-    image: &Image<A>,
-    output: &mut dyn Output<B>,
-    convert: impl Fn(A) -> B,
-) -> Result<()> {
+fn put<A: Copy, B>(image: &Image<A>, output: &mut dyn Output<B>, convert: impl Fn(A) -> B) -> Result<()> {
     let out = slot(output, &image.shape)?;
     for (o, &v) in out.iter_mut().zip(&image.data) {
         *o = convert(v);
@@ -96,10 +87,7 @@ fn put<A: Copy, B>(
 }
 
 /// Decodes 8-bit samples with `decode` and converts them to what the target wants.
-fn eight_bits(
-    target: Target<'_>,
-    decode: impl FnOnce(&mut dyn Output<u8>) -> Result<()>,
-) -> Result<()> {
+fn eight_bits(target: Target<'_>, decode: impl FnOnce(&mut dyn Output<u8>) -> Result<()>) -> Result<()> {
     if let Target::U8(output) = target {
         return decode(output);
     }
@@ -122,21 +110,16 @@ fn wrong_op(format: Format, options: &DecodeOptions) -> Result<()> {
             "Trying to decode {name} format using DecodeBmp op. Use `decode_{}` or `decode_image` instead.",
             name.to_lowercase()
         ))),
-        (op, Format::Bmp) if !matches!(op, Op::DecodeBmp | Op::DecodeImage) => {
-            Err(Error::invalid(format!(
-                "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` instead. Op used: {}",
-                op.name()
-            )))
-        }
+        (op, Format::Bmp) if !matches!(op, Op::DecodeBmp | Op::DecodeImage) => Err(Error::invalid(format!(
+            "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` instead. Op used: {}",
+            op.name()
+        ))),
         _ => Ok(()),
     }
 }
 
 fn decode_gif(contents: &[u8], options: &DecodeOptions, output: &mut dyn Output<u8>) -> Result<()> {
-    let (op, expand) = (
-        options.op,
-        options.expand_animations || options.op != Op::DecodeImage,
-    );
+    let (op, expand) = (options.op, options.expand_animations || options.op != Op::DecodeImage);
     let shape = |frames: usize, height: usize, width: usize| match op {
         Op::DecodeJpeg | Op::DecodePng if frames != 1 => Err(Error::invalid(format!(
             "Got {frames} frames, but animated gifs can only be decoded by tf.io.decode_gif or tf.io.decode_image"
@@ -158,47 +141,30 @@ fn decode_gif(contents: &[u8], options: &DecodeOptions, output: &mut dyn Output<
 /// [`Error::InvalidArgument`] when the bytes are no image, damaged, or not for this op, channels or type;
 /// [`Error::Unsupported`] for WebP and JPEG XL; what the output says.
 pub fn decode(contents: &[u8], options: &DecodeOptions, target: Target<'_>) -> Result<()> {
-    let channels = if options.op == Op::DecodeGif {
-        3
-    } else {
-        options.channels
-    };
+    let channels = if options.op == Op::DecodeGif { 3 } else { options.channels };
     if !matches!(channels, 0 | 1 | 3 | 4) {
-        return Err(Error::invalid(format!(
-            "`channels` must be 0, 1, 3 or 4 but got {channels}"
-        )));
+        return Err(Error::invalid(format!("`channels` must be 0, 1, 3 or 4 but got {channels}")));
     }
     match (options.op, &target) {
         (_, Target::U8(_)) | (Op::DecodeImage, _) | (Op::DecodePng, Target::U16(_)) => {}
         (op, _) => {
-            return Err(Error::invalid(format!(
-                "{} gives uint8, not the wanted dtype",
-                op.name()
-            )));
+            return Err(Error::invalid(format!("{} gives uint8, not the wanted dtype", op.name())));
         }
     }
     if contents.is_empty() {
         return Err(Error::invalid("Input is empty."));
     }
     if contents.len() > i32::MAX as usize {
-        return Err(Error::invalid(format!(
-            "Input contents are too large for int: {}",
-            contents.len()
-        )));
+        return Err(Error::invalid(format!("Input contents are too large for int: {}", contents.len())));
     }
     let format = sniff(contents).ok_or_else(|| {
-        Error::invalid(
-            "Unknown image file format. One of JPEG, JPEG XL, PNG, GIF, BMP, WebP required.",
-        )
+        Error::invalid("Unknown image file format. One of JPEG, JPEG XL, PNG, GIF, BMP, WebP required.")
     })?;
     wrong_op(format, options)?;
     let four = options.op == Op::DecodeGif;
     match format {
         Format::Jpeg => {
-            let jpeg = JpegOptions {
-                channels,
-                ..options.jpeg
-            };
+            let jpeg = JpegOptions { channels, ..options.jpeg };
             eight_bits(target, |output| match four {
                 true => jpeg::decode(contents, &jpeg, &mut OneFrame(output)),
                 false => jpeg::decode(contents, &jpeg, output),
@@ -214,9 +180,9 @@ pub fn decode(contents: &[u8], options: &DecodeOptions, target: Target<'_>) -> R
                 put(&image, output, |v| f32::from(v) * (1.0 / 65535.0))
             }
         },
-        Format::Gif if matches!(channels, 1 | 4) => Err(Error::invalid(format!(
-            "channels must be 0 or 3 for GIF, got {channels}"
-        ))),
+        Format::Gif if matches!(channels, 1 | 4) => {
+            Err(Error::invalid(format!("channels must be 0 or 3 for GIF, got {channels}")))
+        }
         Format::Gif => eight_bits(target, |output| decode_gif(contents, options, output)),
         Format::Bmp => eight_bits(target, |output| bmp::decode(contents, channels, output)),
         Format::WebP | Format::JpegXl => Err(Error::Unsupported(format!(
@@ -233,15 +199,7 @@ mod tests {
 
     fn decoded(contents: &[u8], op: Op, channels: u32) -> Result<Image<u8>> {
         let mut image = Image::default();
-        decode(
-            contents,
-            &DecodeOptions {
-                op,
-                channels,
-                ..Default::default()
-            },
-            Target::U8(&mut image),
-        )?;
+        decode(contents, &DecodeOptions { op, channels, ..Default::default() }, Target::U8(&mut image))?;
         Ok(image)
     }
 
@@ -251,10 +209,7 @@ mod tests {
         let png = png::encode(&pixels, 1, 2, 3, -1).unwrap();
         assert_eq!(
             decoded(&png, Op::DecodeJpeg, 0).unwrap(),
-            Image {
-                shape: vec![1, 2, 3],
-                data: pixels.to_vec()
-            }
+            Image { shape: vec![1, 2, 3], data: pixels.to_vec() }
         );
         assert_eq!(decoded(&png, Op::DecodeGif, 0).unwrap().shape, [1, 1, 2, 3]);
         let words = |c: &[u8], op| decoded(c, op, 0).unwrap_err().to_string();

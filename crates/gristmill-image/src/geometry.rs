@@ -99,11 +99,7 @@ pub fn transpose(src: &[u8], size: Size, dst: &mut [u8]) -> Result<()> {
 /// The size after [`rot90`] by `k` quarter turns.
 #[must_use]
 pub fn rot90_size(size: Size, k: i64) -> Size {
-    if k.rem_euclid(2) == 1 {
-        turned(size)
-    } else {
-        size
-    }
+    if k.rem_euclid(2) == 1 { turned(size) } else { size }
 }
 
 /// Turns by `k` quarters against the clock; negative `k` with it. `dst` has the size [`rot90_size`].
@@ -131,19 +127,12 @@ pub fn rot90(src: &[u8], size: Size, k: i64, dst: &mut [u8]) -> Result<()> {
 ///
 /// [`Error::InvalidArgument`] when the window does not lie inside the image, with TensorFlow's words, or is empty.
 pub fn crop(src: &[u8], size: Size, window: Window, dst: &mut [u8]) -> Result<()> {
-    check(
-        src,
-        size,
-        dst,
-        Size::new(window.height, window.width, size.channels),
-    )?;
-    let inside = |offset: usize, target: usize, n: usize| {
-        offset.checked_add(target).is_some_and(|end| end <= n)
-    };
-    for (name, offset, target, n) in [
-        ("height", window.y, window.height, size.height),
-        ("width", window.x, window.width, size.width),
-    ] {
+    check(src, size, dst, Size::new(window.height, window.width, size.channels))?;
+    let inside =
+        |offset: usize, target: usize, n: usize| offset.checked_add(target).is_some_and(|end| end <= n);
+    for (name, offset, target, n) in
+        [("height", window.y, window.height, size.height), ("width", window.x, window.width, size.width)]
+    {
         if target == 0 {
             return Err(Error::invalid(format!("target_{name} must be > 0.")));
         }
@@ -166,18 +155,9 @@ pub fn crop(src: &[u8], size: Size, window: Window, dst: &mut [u8]) -> Result<()
 /// # Errors
 ///
 /// [`Error::InvalidArgument`] when the image does not fit there, with TensorFlow's words.
-pub fn pad(
-    src: &[u8],
-    size: Size,
-    (y, x): (usize, usize),
-    to: (usize, usize),
-    dst: &mut [u8],
-) -> Result<()> {
+pub fn pad(src: &[u8], size: Size, (y, x): (usize, usize), to: (usize, usize), dst: &mut [u8]) -> Result<()> {
     check(src, size, dst, Size::new(to.0, to.1, size.channels))?;
-    for (name, offset, n, target) in [
-        ("height", y, size.height, to.0),
-        ("width", x, size.width, to.1),
-    ] {
+    for (name, offset, n, target) in [("height", y, size.height, to.0), ("width", x, size.width, to.1)] {
         if offset.checked_add(n).is_none_or(|end| end > target) {
             return Err(Error::invalid(format!(
                 "{name} must be <= target - offset. got {n}, target {target} and offset {offset}"
@@ -203,18 +183,11 @@ pub fn pad(
 /// [`Error::InvalidArgument`] unless `fraction` is above 0 and at most 1.
 pub fn central_crop(height: usize, width: usize, fraction: f64) -> Result<Window> {
     if !(fraction > 0.0 && fraction <= 1.0) {
-        return Err(Error::invalid(format!(
-            "central_fraction must be within (0, 1], got {fraction}"
-        )));
+        return Err(Error::invalid(format!("central_fraction must be within (0, 1], got {fraction}")));
     }
     let start = |n: usize| ((n as f64 - n as f64 * fraction) / 2.0) as usize;
     let (y, x) = (start(height), start(width));
-    Ok(Window {
-        y,
-        x,
-        height: height - 2 * y,
-        width: width - 2 * x,
-    })
+    Ok(Window { y, x, height: height - 2 * y, width: width - 2 * x })
 }
 
 /// `tf.image.resize_with_crop_or_pad`: which window is cut out, and where it is put in the new image.
@@ -222,25 +195,16 @@ pub fn central_crop(height: usize, width: usize, fraction: f64) -> Result<Window
 pub fn crop_or_pad(from: (usize, usize), to: (usize, usize)) -> (Window, (usize, usize)) {
     let cut = |n: usize, to: usize| n.saturating_sub(to) / 2;
     let (y, x) = (cut(from.0, to.0), cut(from.1, to.1));
-    let window = Window {
-        y,
-        x,
-        height: from.0.min(to.0),
-        width: from.1.min(to.1),
-    };
+    let window = Window { y, x, height: from.0.min(to.0), width: from.1.min(to.1) };
     (window, (cut(to.0, from.0), cut(to.1, from.1)))
 }
 
 /// `tf.image.resize_with_pad`: the size that the image is resized to, and where it is put in the new image.
 #[must_use]
-pub fn resize_with_pad(
-    from: (usize, usize),
-    to: (usize, usize),
-) -> ((usize, usize), (usize, usize)) {
+pub fn resize_with_pad(from: (usize, usize), to: (usize, usize)) -> ((usize, usize), (usize, usize)) {
     let ratio = (from.1 as f32 / to.1 as f32).max(from.0 as f32 / to.0 as f32);
     let resized = (from.0 as f32 / ratio, from.1 as f32 / ratio);
-    let offset =
-        |target: usize, resized: f32| ((target as f32 - resized) / 2.0).floor().max(0.0) as usize;
+    let offset = |target: usize, resized: f32| ((target as f32 - resized) / 2.0).floor().max(0.0) as usize;
     (
         (resized.0.floor() as usize, resized.1.floor() as usize),
         (offset(to.0, resized.0), offset(to.1, resized.1)),
@@ -259,11 +223,7 @@ pub fn preserve_aspect_ratio(from: (usize, usize), to: (usize, usize)) -> (usize
 mod tests {
     use super::*;
 
-    const SIZE: Size = Size {
-        height: 2,
-        width: 3,
-        channels: 2,
-    };
+    const SIZE: Size = Size { height: 2, width: 3, channels: 2 };
     const IMAGE: [u8; 12] = [0, 1, 10, 11, 20, 21, 30, 31, 40, 41, 50, 51];
 
     fn run(f: impl Fn(&mut [u8]) -> Result<()>, n: usize) -> Vec<u8> {
@@ -274,102 +234,39 @@ mod tests {
 
     #[test]
     fn moves() {
-        assert_eq!(
-            run(|d| flip_left_right(&IMAGE, SIZE, d), 12),
-            [20, 10, 0, 50, 40, 30]
-        );
-        assert_eq!(
-            run(|d| flip_up_down(&IMAGE, SIZE, d), 12),
-            [30, 40, 50, 0, 10, 20]
-        );
-        assert_eq!(
-            run(|d| transpose(&IMAGE, SIZE, d), 12),
-            [0, 30, 10, 40, 20, 50]
-        );
-        assert_eq!(
-            run(|d| rot90(&IMAGE, SIZE, 1, d), 12),
-            [20, 50, 10, 40, 0, 30]
-        );
-        assert_eq!(
-            run(|d| rot90(&IMAGE, SIZE, 2, d), 12),
-            [50, 40, 30, 20, 10, 0]
-        );
-        assert_eq!(
-            run(|d| rot90(&IMAGE, SIZE, -1, d), 12),
-            [30, 0, 40, 10, 50, 20]
-        );
-        assert_eq!(
-            run(|d| rot90(&IMAGE, SIZE, 4, d), 12),
-            [0, 10, 20, 30, 40, 50]
-        );
+        assert_eq!(run(|d| flip_left_right(&IMAGE, SIZE, d), 12), [20, 10, 0, 50, 40, 30]);
+        assert_eq!(run(|d| flip_up_down(&IMAGE, SIZE, d), 12), [30, 40, 50, 0, 10, 20]);
+        assert_eq!(run(|d| transpose(&IMAGE, SIZE, d), 12), [0, 30, 10, 40, 20, 50]);
+        assert_eq!(run(|d| rot90(&IMAGE, SIZE, 1, d), 12), [20, 50, 10, 40, 0, 30]);
+        assert_eq!(run(|d| rot90(&IMAGE, SIZE, 2, d), 12), [50, 40, 30, 20, 10, 0]);
+        assert_eq!(run(|d| rot90(&IMAGE, SIZE, -1, d), 12), [30, 0, 40, 10, 50, 20]);
+        assert_eq!(run(|d| rot90(&IMAGE, SIZE, 4, d), 12), [0, 10, 20, 30, 40, 50]);
         assert_eq!(rot90_size(SIZE, 5), Size::new(3, 2, 2));
         assert!(rot90(&IMAGE, SIZE, 1, &mut [0; 11]).is_err());
     }
 
     #[test]
     fn crops_and_pads() {
-        let window = Window {
-            y: 1,
-            x: 1,
-            height: 1,
-            width: 2,
-        };
+        let window = Window { y: 1, x: 1, height: 1, width: 2 };
         assert_eq!(run(|d| crop(&IMAGE, SIZE, window, d), 4), [40, 50]);
         let outside = Window { y: 2, ..window };
-        let error = crop(&IMAGE, SIZE, outside, &mut [0; 4])
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with("height must be >= target + offset."),
-            "{error}"
-        );
+        let error = crop(&IMAGE, SIZE, outside, &mut [0; 4]).unwrap_err().to_string();
+        assert!(error.starts_with("height must be >= target + offset."), "{error}");
         assert_eq!(
             run(|d| pad(&IMAGE, SIZE, (1, 0), (3, 4), d), 24),
             [0, 0, 0, 0, 0, 10, 20, 0, 30, 40, 50, 0]
         );
-        let error = pad(&IMAGE, SIZE, (2, 0), (3, 4), &mut [0; 24])
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with("height must be <= target - offset"),
-            "{error}"
-        );
+        let error = pad(&IMAGE, SIZE, (2, 0), (3, 4), &mut [0; 24]).unwrap_err().to_string();
+        assert!(error.starts_with("height must be <= target - offset"), "{error}");
     }
 
     #[test]
     fn arithmetic() {
-        assert_eq!(
-            central_crop(9, 13, 0.5).unwrap(),
-            Window {
-                y: 2,
-                x: 3,
-                height: 5,
-                width: 7
-            }
-        );
-        assert_eq!(
-            central_crop(9, 13, 0.33).unwrap(),
-            Window {
-                y: 3,
-                x: 4,
-                height: 3,
-                width: 5
-            }
-        );
+        assert_eq!(central_crop(9, 13, 0.5).unwrap(), Window { y: 2, x: 3, height: 5, width: 7 });
+        assert_eq!(central_crop(9, 13, 0.33).unwrap(), Window { y: 3, x: 4, height: 3, width: 5 });
         assert!(central_crop(9, 13, 0.0).is_err());
         assert!(central_crop(9, 13, f64::NAN).is_err());
-        assert_eq!(
-            crop_or_pad((9, 13), (4, 16)),
-            (
-                Window {
-                    y: 2,
-                    x: 0,
-                    height: 4,
-                    width: 13
-                },
-                (0, 1)
-            )
-        );
+        assert_eq!(crop_or_pad((9, 13), (4, 16)), (Window { y: 2, x: 0, height: 4, width: 13 }, (0, 1)));
         assert_eq!(resize_with_pad((9, 13), (20, 20)), ((13, 20), (3, 0)));
         assert_eq!(preserve_aspect_ratio((9, 13), (20, 20)), (14, 20));
         assert_eq!(preserve_aspect_ratio((9, 13), (5, 20)), (5, 7));

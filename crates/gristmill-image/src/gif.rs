@@ -24,9 +24,7 @@ fn invalid(contents: &[u8], why: impl std::fmt::Display) -> Error {
 fn frames(contents: &[u8], limit: usize) -> Result<Vec<Frame>> {
     let mut options = gif::DecodeOptions::new();
     options.set_color_output(gif::ColorOutput::Indexed);
-    options.set_memory_limit(gif::MemoryLimit::Bytes(
-        MAX_SAMPLES.try_into().expect("2^29 is not 0"),
-    ));
+    options.set_memory_limit(gif::MemoryLimit::Bytes(MAX_SAMPLES.try_into().expect("2^29 is not 0")));
     options.allow_unknown_blocks(true);
     let mut decoder = options
         .read_info(Cursor::new(contents))
@@ -39,25 +37,16 @@ fn frames(contents: &[u8], limit: usize) -> Result<Vec<Frame>> {
             Ok(Some(frame)) => frame,
             Ok(None) => break,
             Err(e) if frames.is_empty() => {
-                return Err(invalid(
-                    contents,
-                    format_args!("failed to slurp gif file: {e}"),
-                ));
+                return Err(invalid(contents, format_args!("failed to slurp gif file: {e}")));
             }
             Err(_) => break,
         };
         let Some(palette) = frame.palette.clone().or_else(|| global.clone()) else {
-            return Err(invalid(
-                contents,
-                format_args!("missing color map for frame {}", frames.len()),
-            ));
+            return Err(invalid(contents, format_args!("missing color map for frame {}", frames.len())));
         };
         held += frame.buffer.len() as u64 + 1024;
         if held >= MAX_SAMPLES {
-            return Err(invalid(
-                contents,
-                format_args!("its frames have {MAX_SAMPLES} pixels or more"),
-            ));
+            return Err(invalid(contents, format_args!("its frames have {MAX_SAMPLES} pixels or more")));
         }
         frames.push(Frame {
             left: frame.left.into(),
@@ -165,8 +154,7 @@ mod tests {
 
     fn file(frames: &[(u16, u16, u16, u16, Option<u8>, &[u8])]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let mut encoder =
-            gif::Encoder::new(&mut bytes, 3, 2, &[1, 2, 3, 10, 20, 30, 100, 200, 250]).unwrap();
+        let mut encoder = gif::Encoder::new(&mut bytes, 3, 2, &[1, 2, 3, 10, 20, 30, 100, 200, 250]).unwrap();
         for &(left, top, width, height, transparent, indices) in frames {
             let frame = gif::Frame {
                 left,
@@ -196,11 +184,7 @@ mod tests {
         let image = decoded(&bytes, true).unwrap();
         assert_eq!(image.shape, [2, 2, 3, 3]);
         assert_eq!(image.data[..9], [1, 2, 3, 10, 20, 30, 100, 200, 250]);
-        assert_eq!(
-            image.data[18..27],
-            image.data[..9],
-            "the second frame keeps what it does not cover"
-        );
+        assert_eq!(image.data[18..27], image.data[..9], "the second frame keeps what it does not cover");
         assert_eq!(image.data[27..36], [100, 200, 250, 10, 20, 30, 10, 20, 30]);
         assert_eq!(decoded(&bytes, false).unwrap().data, image.data[..18]);
     }
@@ -208,26 +192,13 @@ mod tests {
     #[test]
     fn transparent_in_the_first_frame_is_black() {
         let image = decoded(&file(&[(0, 0, 2, 1, Some(1), &[1, 2])]), true).unwrap();
-        assert_eq!(
-            (image.shape, image.data),
-            (vec![1, 1, 2, 3], vec![0, 0, 0, 100, 200, 250])
-        );
+        assert_eq!((image.shape, image.data), (vec![1, 1, 2, 3], vec![0, 0, 0, 100, 200, 250]));
     }
 
     #[test]
     fn errors() {
-        assert!(
-            decoded(b"GIF89a", true)
-                .unwrap_err()
-                .to_string()
-                .contains("Invalid GIF data (size 6)")
-        );
+        assert!(decoded(b"GIF89a", true).unwrap_err().to_string().contains("Invalid GIF data (size 6)"));
         let bytes = file(&[(0, 0, 3, 2, None, &[0, 1, 2, 2, 1, 7])]);
-        assert!(
-            decoded(&bytes, true)
-                .unwrap_err()
-                .to_string()
-                .contains("found color index 7")
-        );
+        assert!(decoded(&bytes, true).unwrap_err().to_string().contains("found color index 7"));
     }
 }

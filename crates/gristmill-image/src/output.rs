@@ -42,10 +42,7 @@ impl<T: Default + Clone> Output<T> for Image<T> {
 }
 
 /// Asks `output` for `shape` and checks that it gave as much as that.
-pub(crate) fn slot<'a, T>(
-    output: &'a mut (impl Output<T> + ?Sized),
-    shape: &[usize],
-) -> Result<&'a mut [T]> {
+pub(crate) fn slot<'a, T>(output: &'a mut (impl Output<T> + ?Sized), shape: &[usize]) -> Result<&'a mut [T]> {
     let expected: usize = shape.iter().product();
     let slice = output.slot(shape)?;
     if slice.len() == expected {

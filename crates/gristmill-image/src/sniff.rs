@@ -47,10 +47,7 @@ pub fn sniff(contents: &[u8]) -> Option<Format> {
         Some(Format::Gif)
     } else if contents.starts_with(b"BM") {
         Some(Format::Bmp)
-    } else if contents.len() > 12
-        && contents.starts_with(b"RIFF")
-        && contents[8..].starts_with(b"WEBP")
-    {
+    } else if contents.len() > 12 && contents.starts_with(b"RIFF") && contents[8..].starts_with(b"WEBP") {
         Some(Format::WebP)
     } else if contents.starts_with(b"\xff\x0a") || contents.starts_with(JXL_CONTAINER) {
         Some(Format::JpegXl)

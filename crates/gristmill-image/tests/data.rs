@@ -15,28 +15,15 @@ use serde_json::Value;
 
 fn options(name: &str) -> DecodeOptions {
     let jpeg = JpegOptions::default();
-    let of_jpeg = |jpeg| DecodeOptions {
-        op: Op::DecodeJpeg,
-        channels: 3,
-        jpeg,
-        ..Default::default()
-    };
+    let of_jpeg = |jpeg| DecodeOptions { op: Op::DecodeJpeg, channels: 3, jpeg, ..Default::default() };
     match name {
         "decode_image" => DecodeOptions::default(),
-        "decode_image_c3_noanim" => DecodeOptions {
-            channels: 3,
-            expand_animations: false,
-            ..Default::default()
-        },
+        "decode_image_c3_noanim" => {
+            DecodeOptions { channels: 3, expand_animations: false, ..Default::default() }
+        }
         "decode_jpeg_c3" => of_jpeg(jpeg),
-        "decode_jpeg_c3_accurate" => of_jpeg(JpegOptions {
-            dct_method: DctMethod::IntegerAccurate,
-            ..jpeg
-        }),
-        "decode_jpeg_c3_recover" => of_jpeg(JpegOptions {
-            try_recover_truncated: true,
-            ..jpeg
-        }),
+        "decode_jpeg_c3_accurate" => of_jpeg(JpegOptions { dct_method: DctMethod::IntegerAccurate, ..jpeg }),
+        "decode_jpeg_c3_recover" => of_jpeg(JpegOptions { try_recover_truncated: true, ..jpeg }),
         _ => panic!("no such way of decoding: {name}"),
     }
 }
@@ -51,12 +38,7 @@ fn expected(folder: &Path) -> Value {
 }
 
 fn numbers(shape: &Value) -> Vec<usize> {
-    shape
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|n| n.as_u64().unwrap() as usize)
-        .collect()
+    shape.as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as usize).collect()
 }
 
 /// What differs between an image and what is expected of it.
@@ -65,15 +47,12 @@ fn difference(got: Result<Image<u8>>, expected: &Value) -> Option<String> {
         (Err(error), Some(message)) => {
             // The expectation keeps only the start of a long message.
             let words = message.as_str().unwrap();
-            (!error.to_string().starts_with(words))
-                .then(|| format!("'{error}' instead of '{words}'"))
+            (!error.to_string().starts_with(words)).then(|| format!("'{error}' instead of '{words}'"))
         }
         (Ok(image), None) if image.shape != numbers(&expected["shape"]) => {
             Some(format!("shape {:?}", image.shape))
         }
-        (Ok(image), None) => {
-            (sha256(&image.data) != expected["sha256"]).then(|| "other pixels".to_owned())
-        }
+        (Ok(image), None) => (sha256(&image.data) != expected["sha256"]).then(|| "other pixels".to_owned()),
         (Ok(_), Some(message)) => Some(format!("decoded instead of {message}")),
         (Err(error), None) => Some(error.to_string()),
     }
@@ -87,12 +66,7 @@ fn odd_files() {
     let mut wrong = Vec::new();
     for (file, ways) in expected(&folder).as_object().unwrap() {
         let contents = fs::read(folder.join(file)).unwrap();
-        for (way, expected) in ways
-            .as_object()
-            .unwrap()
-            .iter()
-            .filter(|(_, e)| e.is_object())
-        {
+        for (way, expected) in ways.as_object().unwrap().iter().filter(|(_, e)| e.is_object()) {
             let got = decoded(&contents, &options(way));
             if contents.starts_with(b"RIFF") {
                 let error = got.unwrap_err().to_string();
@@ -113,18 +87,11 @@ fn flowers() {
     let mut wrong = Vec::new();
     let all = expected(&folder);
     // A fifth of the images suffices; every other one of those with the accurate DCT as well.
-    for (i, (file, expected)) in all["files"]
-        .as_object()
-        .unwrap()
-        .iter()
-        .enumerate()
-        .step_by(5)
-    {
+    for (i, (file, expected)) in all["files"].as_object().unwrap().iter().enumerate().step_by(5) {
         let contents = fs::read(folder.join(file)).unwrap();
-        if let Some(difference) = difference(
-            decoded(&contents, &options("decode_jpeg_c3")),
-            &expected["decode_jpeg_c3"],
-        ) {
+        if let Some(difference) =
+            difference(decoded(&contents, &options("decode_jpeg_c3")), &expected["decode_jpeg_c3"])
+        {
             wrong.push(format!("{file}: {difference}"));
         }
         if i % 10 == 0 {
@@ -139,12 +106,6 @@ fn flowers() {
 
 #[test]
 fn sha256_of_known_texts() {
-    assert_eq!(
-        sha256(b"abc"),
-        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    );
-    assert_eq!(
-        sha256(&[b'a'; 119]),
-        "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb"
-    );
+    assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_eq!(sha256(&[b'a'; 119]), "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb");
 }

@@ -21,28 +21,21 @@ impl Output<u8> for Small {
 
 fn gif() -> Vec<u8> {
     // Two frames of 2 x 2 pixels, the second with a transparent colour.
-    let mut file =
-        b"GIF89a\x02\0\x02\0\x81\0\0\x01\x02\x03\x10\x20\x30\x40\x50\x60\xff\xff\xff".to_vec();
+    let mut file = b"GIF89a\x02\0\x02\0\x81\0\0\x01\x02\x03\x10\x20\x30\x40\x50\x60\xff\xff\xff".to_vec();
     file.extend_from_slice(b",\0\0\0\0\x02\0\x02\0\0\x02\x03\x44\x02\x05\0");
-    file.extend_from_slice(
-        b"!\xf9\x04\x01\0\0\x01\0,\0\0\0\0\x02\0\x02\0\0\x02\x03\x44\x02\x05\0;",
-    );
+    file.extend_from_slice(b"!\xf9\x04\x01\0\0\x01\0,\0\0\0\0\x02\0\x02\0\0\x02\x03\x44\x02\x05\0;");
     file
 }
 
 fn bmp() -> Vec<u8> {
-    let mut file =
-        b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x02\0\0\0\x02\0\0\0\x01\0\x18\0".to_vec();
+    let mut file = b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x02\0\0\0\x02\0\0\0\x01\0\x18\0".to_vec();
     file.resize(54 + 16, 7);
     file
 }
 
 fn seeds() -> Vec<Vec<u8>> {
     let pixels: Vec<u8> = (0..24 * 20 * 3).map(|i| (i * 31 % 251) as u8).collect();
-    let progressive = EncodeOptions {
-        progressive: true,
-        ..Default::default()
-    };
+    let progressive = EncodeOptions { progressive: true, ..Default::default() };
     vec![
         jpeg::encode(&pixels, 24, 20, 3, &EncodeOptions::default()).unwrap(),
         jpeg::encode(&pixels, 24, 20, 3, &progressive).unwrap(),
@@ -97,11 +90,7 @@ proptest! {
 #[test]
 fn seeds_decode() {
     for (i, file) in seeds().iter().enumerate() {
-        let result = decode(
-            file,
-            &DecodeOptions::default(),
-            Target::U8(&mut Small(Vec::new())),
-        );
+        let result = decode(file, &DecodeOptions::default(), Target::U8(&mut Small(Vec::new())));
         assert_eq!(result, Ok(()), "seed {i}");
     }
 }

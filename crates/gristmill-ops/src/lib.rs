@@ -19,7 +19,18 @@ use gristmill_plan::OpDef;
 
 /// Every op, family by family.
 pub fn all() -> Vec<&'static OpDef> {
-    [array::OPS, control::OPS, image::OPS, io::OPS, math::OPS, parse::OPS, random::OPS, sparse::OPS, strings::OPS].concat()
+    [
+        array::OPS,
+        control::OPS,
+        image::OPS,
+        io::OPS,
+        math::OPS,
+        parse::OPS,
+        random::OPS,
+        sparse::OPS,
+        strings::OPS,
+    ]
+    .concat()
 }
 
 /// Makes every op known to the registry.

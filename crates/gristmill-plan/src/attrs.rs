@@ -182,7 +182,9 @@ impl Attrs {
             None | Some(Attr::None) => Ok(None),
             _ => match self.ints("seed")?.as_slice() {
                 [a, b] => Ok(Some((*a as u64, *b as u64))),
-                other => Err(Error::new(Kind::Type, format!("seed must be a pair, found {} numbers", other.len()))),
+                other => {
+                    Err(Error::new(Kind::Type, format!("seed must be a pair, found {} numbers", other.len())))
+                }
             },
         }
     }

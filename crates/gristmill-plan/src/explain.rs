@@ -42,7 +42,8 @@ impl Plan {
     pub fn explain(&self) -> Result<String> {
         let optimized = optimize(self, &Options::default())?;
         let mut out = format!("plan as written:\n{}", self.tree());
-        let fired: Vec<String> = optimized.fired.iter().map(|(name, n)| format!("  {name} × {n}\n")).collect();
+        let fired: Vec<String> =
+            optimized.fired.iter().map(|(name, n)| format!("  {name} × {n}\n")).collect();
         out.push_str("rules that fired:\n");
         out.push_str(&fired.concat());
         out.push_str("plan that runs:\n");

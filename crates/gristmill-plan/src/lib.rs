@@ -11,7 +11,9 @@ pub mod op;
 pub mod optimize;
 pub mod registry;
 
-pub use dataset::{Cardinality, ElementSpec, Op, Operand, Options, Plan, Template, Transformation};
 pub use attrs::{Attr, Attrs};
+pub use dataset::{Cardinality, ElementSpec, Op, Operand, Options, Plan, Template, Transformation};
 pub use expr::{Graph, GraphBuilder, Node, OpNode, Program, Ref, Run};
-pub use op::{Arg, ArgDef, BlockKernel, BlockOut, Class, Draw, Kernel, Lane, OpCx, OpDef, Out, Outs, Scratch};
+pub use op::{
+    Arg, ArgDef, BlockKernel, BlockOut, Class, Draw, Kernel, Lane, OpCx, OpDef, Out, Outs, Scratch,
+};

@@ -5,7 +5,7 @@
 use crate::attrs::Attrs;
 use gristmill_types::batch::RowsMut;
 use gristmill_types::rng::{self, Philox};
-use gristmill_types::{Column, DType, Element, Error, Key, Result, Shape, Spec, Tensor, Value, tensor};
+use gristmill_types::{Column, DType, Element, Error, Key, Result, Shape, Spec, Tensor, Value, elements};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
@@ -173,7 +173,13 @@ pub trait BlockKernel: Send + Sync {
     ///
     /// # Errors
     /// Faults that belong to no single element.
-    fn run(&self, cx: &mut OpCx<'_>, inputs: &[Lane], n: usize, rows: &mut [Option<RowsMut<'_>>]) -> Result<BlockOut>;
+    fn run(
+        &self,
+        cx: &mut OpCx<'_>,
+        inputs: &[Lane],
+        n: usize,
+        rows: &mut [Option<RowsMut<'_>>],
+    ) -> Result<BlockOut>;
 }
 
 /// Reusable working memory of one thread, by type.
@@ -282,7 +288,7 @@ impl<'a> Outs<'a> {
 
     /// As [`Outs::plain`] for the dtype of `T`, as elements.
     pub fn typed<T: Element>(&mut self, k: usize, shape: Shape) -> &mut [T] {
-        tensor::cast_slice_mut(self.plain(k, T::DTYPE, shape)).expect("slots and buffers are aligned")
+        elements::cast_slice_mut(self.plain(k, T::DTYPE, shape)).expect("slots and buffers are aligned")
     }
 
     /// Gives output `k` a value that exists already.
@@ -299,7 +305,9 @@ impl<'a> Outs<'a> {
             .into_iter()
             .map(|out| match (out.value, out.fresh) {
                 (Some(v), _) => Ok(Some(v)),
-                (None, Some((dtype, shape, buffer))) => Ok(Some(Tensor::from_buffer(dtype, shape, buffer)?.into())),
+                (None, Some((dtype, shape, buffer))) => {
+                    Ok(Some(Tensor::from_buffer(dtype, shape, buffer)?.into()))
+                }
                 (None, None) if out.in_slot => Ok(None),
                 _ => Err(Error::internal("a kernel left an output out")),
             })
@@ -311,8 +319,16 @@ impl<'a> Outs<'a> {
 ///
 /// # Errors
 /// The kernel's.
-pub fn run_one(kernel: &dyn Kernel, cx: &mut OpCx<'_>, inputs: &[Value], outputs: usize) -> Result<Vec<Value>> {
+pub fn run_one(
+    kernel: &dyn Kernel,
+    cx: &mut OpCx<'_>,
+    inputs: &[Value],
+    outputs: usize,
+) -> Result<Vec<Value>> {
     let mut outs = Outs::new((0..outputs).map(|_| Out::new(None)).collect());
     kernel.run(cx, inputs, &mut outs)?;
-    outs.finish()?.into_iter().map(|v| v.ok_or_else(|| Error::internal("an output went into a slot that is not there"))).collect()
+    outs.finish()?
+        .into_iter()
+        .map(|v| v.ok_or_else(|| Error::internal("an output went into a slot that is not there")))
+        .collect()
 }

@@ -31,24 +31,16 @@ pub(crate) fn from_py(obj: &Bound<'_, PyAny>) -> PyResult<Attr> {
         return Ok(Attr::Str(obj.extract()?));
     }
     if let Ok(bytes) = obj.cast::<PyBytes>() {
-        return Ok(Attr::Str(
-            String::from_utf8_lossy(bytes.as_bytes()).into_owned(),
-        ));
+        return Ok(Attr::Str(String::from_utf8_lossy(bytes.as_bytes()).into_owned()));
     }
     if let Ok(items) = obj.cast::<PyList>() {
-        return Ok(Attr::List(
-            items.iter().map(|i| from_py(&i)).collect::<PyResult<_>>()?,
-        ));
+        return Ok(Attr::List(items.iter().map(|i| from_py(&i)).collect::<PyResult<_>>()?));
     }
     if let Ok(items) = obj.cast::<PyTuple>() {
-        return Ok(Attr::List(
-            items.iter().map(|i| from_py(&i)).collect::<PyResult<_>>()?,
-        ));
+        return Ok(Attr::List(items.iter().map(|i| from_py(&i)).collect::<PyResult<_>>()?));
     }
     if let Ok(entries) = obj.cast::<PyDict>() {
-        let entries = entries
-            .iter()
-            .map(|(k, v)| Ok((k.extract::<String>()?, from_py(&v)?)));
+        let entries = entries.iter().map(|(k, v)| Ok((k.extract::<String>()?, from_py(&v)?)));
         return Ok(Attr::Dict(entries.collect::<PyResult<_>>()?));
     }
     if let Ok(v) = obj.cast::<PyValue>() {
@@ -65,17 +57,12 @@ pub(crate) fn from_py(obj: &Bound<'_, PyAny>) -> PyResult<Attr> {
     }
     Err(to_py(&Error::new(
         Kind::Type,
-        format!(
-            "a value of type {} is not accepted here",
-            obj.get_type().name()?
-        ),
+        format!("a value of type {} is not accepted here", obj.get_type().name()?),
     )))
 }
 
 /// Named attributes from a dict; entries that are `None` are kept.
 pub(crate) fn attrs(dict: &Bound<'_, PyDict>) -> PyResult<Attrs> {
-    let entries = dict
-        .iter()
-        .map(|(k, v)| Ok((k.extract::<String>()?, from_py(&v)?)));
+    let entries = dict.iter().map(|(k, v)| Ok((k.extract::<String>()?, from_py(&v)?)));
     Ok(Attrs::new(entries.collect::<PyResult<_>>()?))
 }

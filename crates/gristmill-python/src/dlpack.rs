@@ -120,11 +120,7 @@ pub(crate) fn capsule(
         strides[i - 1] = strides[i] * shape[i].max(1);
     }
     let data = tensor.bytes().as_ptr().cast_mut().cast();
-    let mut held = Box::new(Held {
-        _tensor: tensor,
-        shape,
-        strides,
-    });
+    let mut held = Box::new(Held { _tensor: tensor, shape, strides });
     let tensor = DlTensor {
         data,
         device_type: DEVICE.0,
@@ -143,30 +139,16 @@ pub(crate) fn capsule(
     unsafe {
         let made = if versioned {
             let flags = if copied { IS_COPIED } else { 0 };
-            let managed = Versioned {
-                major: 1,
-                minor: 0,
-                context,
-                deleter: Some(delete_versioned),
-                flags,
-                tensor,
-            };
+            let managed =
+                Versioned { major: 1, minor: 0, context, deleter: Some(delete_versioned), flags, tensor };
             ffi::PyCapsule_New(
                 Box::into_raw(Box::new(managed)).cast(),
                 VERSIONED.as_ptr(),
                 Some(drop_versioned),
             )
         } else {
-            let managed = Old {
-                tensor,
-                context,
-                deleter: Some(delete_old),
-            };
-            ffi::PyCapsule_New(
-                Box::into_raw(Box::new(managed)).cast(),
-                OLD.as_ptr(),
-                Some(drop_old),
-            )
+            let managed = Old { tensor, context, deleter: Some(delete_old) };
+            ffi::PyCapsule_New(Box::into_raw(Box::new(managed)).cast(), OLD.as_ptr(), Some(drop_old))
         };
         Bound::from_owned_ptr_or_err(py, made)
     }

@@ -50,22 +50,11 @@ pub(crate) fn to_py(e: &Error) -> PyErr {
         });
         let made = FACTORY
             .get_or_try_init(py, || {
-                PyResult::Ok(
-                    py.import("gristmill.errors")?
-                        .getattr("_from_native")?
-                        .unbind(),
-                )
+                PyResult::Ok(py.import("gristmill.errors")?.getattr("_from_native")?.unbind())
             })
             .and_then(|f| {
-                let args = (
-                    kind_name(e.kind()),
-                    text(e),
-                    e.message(),
-                    e.path(),
-                    e.offset(),
-                    e.record_index(),
-                    op,
-                );
+                let args =
+                    (kind_name(e.kind()), text(e), e.message(), e.path(), e.offset(), e.record_index(), op);
                 f.bind(py).call1(args)
             });
         match made {

@@ -14,9 +14,7 @@ fn feature(obj: &Bound<'_, PyAny>) -> PyResult<Feature> {
     let (kind, list): (String, Bound<'_, PyList>) = obj.extract()?;
     Ok(match kind.as_str() {
         "bytes" => {
-            let items = list
-                .iter()
-                .map(|b| Ok(Bytes::copy_from(b.cast::<PyBytes>()?.as_bytes())));
+            let items = list.iter().map(|b| Ok(Bytes::copy_from(b.cast::<PyBytes>()?.as_bytes())));
             Feature::Bytes(items.collect::<PyResult<_>>()?)
         }
         "float" => Feature::Floats(list.extract()?),
@@ -27,21 +25,16 @@ fn feature(obj: &Bound<'_, PyAny>) -> PyResult<Feature> {
 fn feature_to_py<'py>(py: Python<'py>, f: &Feature) -> PyResult<Bound<'py, PyAny>> {
     Ok(match f {
         Feature::Unset => py.None().into_bound(py),
-        Feature::Bytes(v) => (
-            "bytes",
-            PyList::new(py, v.iter().map(|b| PyBytes::new(py, b)))?,
-        )
-            .into_pyobject(py)?
-            .into_any(),
+        Feature::Bytes(v) => {
+            ("bytes", PyList::new(py, v.iter().map(|b| PyBytes::new(py, b)))?).into_pyobject(py)?.into_any()
+        }
         Feature::Floats(v) => ("float", v.clone()).into_pyobject(py)?.into_any(),
         Feature::Ints(v) => ("int64", v.clone()).into_pyobject(py)?.into_any(),
     })
 }
 
 fn map(obj: &Bound<'_, PyDict>) -> PyResult<FeatureMap> {
-    obj.iter()
-        .map(|(k, v)| Ok((k.extract::<String>()?, feature(&v)?)))
-        .collect()
+    obj.iter().map(|(k, v)| Ok((k.extract::<String>()?, feature(&v)?))).collect()
 }
 
 fn map_to_py<'py>(py: Python<'py>, map: &FeatureMap) -> PyResult<Bound<'py, PyDict>> {
@@ -66,11 +59,7 @@ fn encode_example<'py>(
 #[pyfunction]
 fn decode_example<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyDict>>> {
     let example = guarded(|| Example::decode(&Bytes::copy_from(data)))?;
-    example
-        .features
-        .as_ref()
-        .map(|m| map_to_py(py, m))
-        .transpose()
+    example.features.as_ref().map(|m| map_to_py(py, m)).transpose()
 }
 
 /// The bytes of a SequenceExample; `None` leaves a submessage out.
@@ -83,19 +72,12 @@ fn encode_sequence_example<'py>(
     let context = context.as_ref().map(map).transpose()?;
     let lists = feature_lists.map(|d| {
         let entries = d.iter().map(|(k, v)| {
-            let steps = v
-                .cast::<PyList>()?
-                .iter()
-                .map(|f| feature(&f))
-                .collect::<PyResult<Vec<_>>>()?;
+            let steps = v.cast::<PyList>()?.iter().map(|f| feature(&f)).collect::<PyResult<Vec<_>>>()?;
             Ok((k.extract::<String>()?, steps))
         });
         entries.collect::<PyResult<_>>()
     });
-    let message = SequenceExample {
-        context,
-        feature_lists: lists.transpose()?,
-    };
+    let message = SequenceExample { context, feature_lists: lists.transpose()? };
     Ok(PyBytes::new(py, &message.encode()))
 }
 
@@ -106,21 +88,11 @@ fn decode_sequence_example<'py>(
     data: &[u8],
 ) -> PyResult<(Option<Bound<'py, PyDict>>, Option<Bound<'py, PyDict>>)> {
     let message = guarded(|| SequenceExample::decode(&Bytes::copy_from(data)))?;
-    let context = message
-        .context
-        .as_ref()
-        .map(|m| map_to_py(py, m))
-        .transpose()?;
+    let context = message.context.as_ref().map(|m| map_to_py(py, m)).transpose()?;
     let lists = message.feature_lists.as_ref().map(|lists| {
         let out = PyDict::new(py);
         for (k, steps) in lists {
-            out.set_item(
-                k,
-                steps
-                    .iter()
-                    .map(|f| feature_to_py(py, f))
-                    .collect::<PyResult<Vec<_>>>()?,
-            )?;
+            out.set_item(k, steps.iter().map(|f| feature_to_py(py, f)).collect::<PyResult<Vec<_>>>()?)?;
         }
         PyResult::Ok(out)
     });

@@ -50,10 +50,8 @@ fn isdir(py: Python<'_>, path: OsString) -> PyResult<bool> {
 #[pyfunction]
 fn stat(py: Python<'_>, path: OsString) -> PyResult<(u64, bool, f64)> {
     let s = with_store(py, &path, |s| s.stat(&path))?;
-    let modified = s
-        .modified
-        .and_then(|t| t.duration_since(UNIX_EPOCH).ok())
-        .map_or(0.0, |d| d.as_secs_f64());
+    let modified =
+        s.modified.and_then(|t| t.duration_since(UNIX_EPOCH).ok()).map_or(0.0, |d| d.as_secs_f64());
     Ok((s.bytes, s.is_dir, modified))
 }
 
@@ -112,8 +110,7 @@ fn read_file(py: Python<'_>, path: OsString) -> PyResult<Bound<'_, PyBytes>> {
 fn write_file(py: Python<'_>, path: OsString, data: &[u8]) -> PyResult<()> {
     with_store(py, &path, |s| {
         let mut sink = s.create(&path)?;
-        sink.write_all(data)
-            .map_err(|e| StoreError::from_io(&path, &e))?;
+        sink.write_all(data).map_err(|e| StoreError::from_io(&path, &e))?;
         sink.commit()
     })
 }
@@ -152,31 +149,18 @@ impl RecordWriter {
 impl RecordWriter {
     /// Begins a file. `compression` is `""`, `"GZIP"` or `"ZLIB"`; `level` is zlib's.
     #[new]
-    fn new(
-        py: Python<'_>,
-        path: OsString,
-        compression: &str,
-        level: Option<u32>,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, path: OsString, compression: &str, level: Option<u32>) -> PyResult<Self> {
         let kind = Compression::from_name(compression).ok_or_else(|| {
-            invalid(format!(
-                "compression_type must be '', 'GZIP' or 'ZLIB', found '{compression}'"
-            ))
+            invalid(format!("compression_type must be '', 'GZIP' or 'ZLIB', found '{compression}'"))
         })?;
         let sink = with_store(py, &path, |s| s.create(&path))?;
         let writer = gristmill::record::RecordWriter::new(sink, kind, level);
-        Ok(Self {
-            path,
-            inner: Mutex::new(Some(writer)),
-        })
+        Ok(Self { path, inner: Mutex::new(Some(writer)) })
     }
 
     /// Appends one record.
     fn write(&self, py: Python<'_>, record: &[u8]) -> PyResult<()> {
-        self.with(py, |w| {
-            w.write(record)
-                .map_err(|e| StoreError::from_io(&self.path, &e))
-        })
+        self.with(py, |w| w.write(record).map_err(|e| StoreError::from_io(&self.path, &e)))
     }
 
     /// Makes complete records readable under the file's name.
@@ -193,10 +177,7 @@ impl RecordWriter {
             let Some(writer) = self.lock().take() else {
                 return Ok(());
             };
-            writer
-                .finish()
-                .map_err(|e| StoreError::from_io(&self.path, &e))
-                .and_then(|sink| sink.commit())
+            writer.finish().map_err(|e| StoreError::from_io(&self.path, &e)).and_then(|sink| sink.commit())
         })
         .map_err(|e| store_error(&e))
     }

@@ -18,11 +18,7 @@ impl PyGraph {
     /// Specs of what it gives.
     #[getter]
     fn output_specs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        self.0
-            .output_specs()
-            .iter()
-            .map(|s| spec::to_py(py, s))
-            .collect()
+        self.0.output_specs().iter().map(|s| spec::to_py(py, s)).collect()
     }
 
     /// Number of tensors that it takes from outer functions.
@@ -48,9 +44,9 @@ pub(crate) struct PyGraphBuilder(Option<GraphBuilder>);
 
 impl PyGraphBuilder {
     fn builder(&mut self) -> PyResult<&mut GraphBuilder> {
-        self.0.as_mut().ok_or_else(|| {
-            invalid("the function was traced already: its tensors cannot be used any more")
-        })
+        self.0
+            .as_mut()
+            .ok_or_else(|| invalid("the function was traced already: its tensors cannot be used any more"))
     }
 }
 
@@ -90,17 +86,12 @@ impl PyGraphBuilder {
     ) -> PyResult<Vec<Out<'py>>> {
         let attrs = attr::attrs(attrs)?;
         let builder = self.builder()?;
-        let refs: Vec<Ref> = inputs
-            .into_iter()
-            .map(|(node, output)| Ref { node, output })
-            .collect();
+        let refs: Vec<Ref> = inputs.into_iter().map(|(node, output)| Ref { node, output }).collect();
         let out = guarded(|| {
             let def = registry::lookup(name)?;
             builder.call(def, &refs, attrs, site.map(Arc::from))
         })?;
-        out.into_iter()
-            .map(|r| Ok((r.node, r.output, spec::to_py(py, &builder.spec(r))?)))
-            .collect()
+        out.into_iter().map(|r| Ok((r.node, r.output, spec::to_py(py, &builder.spec(r))?))).collect()
     }
 
     /// The finished graph with these outputs.
@@ -109,10 +100,7 @@ impl PyGraphBuilder {
             .0
             .take()
             .ok_or_else(|| crate::error::to_py(&Error::internal("a graph was finished twice")))?;
-        let refs = outputs
-            .into_iter()
-            .map(|(node, output)| Ref { node, output })
-            .collect();
+        let refs = outputs.into_iter().map(|(node, output)| Ref { node, output }).collect();
         Ok(PyGraph(Arc::new(builder.finish(refs))))
     }
 }

@@ -19,11 +19,7 @@ pub(crate) struct PyIterator(Mutex<Option<DatasetIterator>>);
 
 impl PyIterator {
     /// A new pass; nothing runs before the first element is asked for.
-    pub(crate) fn start(
-        py: Python<'_>,
-        plan: &Plan,
-        state: Option<&[u8]>,
-    ) -> gristmill_types::Result<Self> {
+    pub(crate) fn start(py: Python<'_>, plan: &Plan, state: Option<&[u8]>) -> gristmill_types::Result<Self> {
         let made = py.detach(|| match state {
             None => DatasetIterator::new(plan),
             Some(bytes) => DatasetIterator::resume(plan, bytes),
@@ -35,11 +31,7 @@ impl PyIterator {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        f: impl FnOnce(&mut DatasetIterator) -> T + Send,
-    ) -> PyResult<T> {
+    fn with<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut DatasetIterator) -> T + Send) -> PyResult<T> {
         py.detach(|| {
             guarded(|| match self.lock().as_mut() {
                 Some(it) => Ok(f(it)),

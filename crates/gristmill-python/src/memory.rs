@@ -12,22 +12,15 @@ use pyo3::types::{PyDict, PyTuple};
 /// # Errors
 /// `InvalidArgument` if the array is strided or its item size is not that of the dtype.
 pub(crate) fn tensor_of(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
-    let interface = array
-        .getattr("__array_interface__")?
-        .cast_into::<PyDict>()?;
-    let need = |key: &str| {
-        interface
-            .get_item(key)?
-            .ok_or_else(|| invalid(format!("the array has no '{key}'")))
-    };
+    let interface = array.getattr("__array_interface__")?.cast_into::<PyDict>()?;
+    let need =
+        |key: &str| interface.get_item(key)?.ok_or_else(|| invalid(format!("the array has no '{key}'")));
     let dims: Vec<usize> = need("shape")?.extract()?;
     let typestr: String = need("typestr")?.extract()?;
     let size: usize = typestr.get(2..).and_then(|s| s.parse().ok()).unwrap_or(0);
     let strided = interface.get_item("strides")?.is_some_and(|s| !s.is_none());
     if strided || size != dtype.size() || size == 0 || typestr.starts_with('>') {
-        return Err(invalid(format!(
-            "an array of type {typestr} is not a contiguous {dtype} array"
-        )));
+        return Err(invalid(format!("an array of type {typestr} is not a contiguous {dtype} array")));
     }
     let data = need("data")?.cast_into::<PyTuple>()?;
     let address: usize = data.get_item(0)?.extract()?;

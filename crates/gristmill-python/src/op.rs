@@ -29,34 +29,21 @@ pub(crate) fn run_op(
     let values: Vec<Value> = inputs.iter().map(|v| v.0.clone()).collect();
     drop(inputs);
     let attrs = attr::attrs(attrs)?;
-    let mut work = || -> gristmill_types::Result<Vec<Value>> {
+    let work = || -> gristmill_types::Result<Vec<Value>> {
         let def = registry::lookup(name)?;
-        let place = |e: Error| {
-            e.frame(Frame::Op {
-                name: name.to_string(),
-                site: None,
-            })
-        };
+        let place = |e: Error| e.frame(Frame::Op { name: name.to_string(), site: None });
         def.check_call(values.len(), &attrs).map_err(place)?;
         let args: Vec<Arg> = values.iter().map(Arg::from).collect();
         let specs = (def.infer)(&args, &attrs).map_err(place)?;
         let kernel = (def.kernel)(&args, &attrs).map_err(place)?;
         SCRATCH.with_borrow_mut(|scratch| {
-            let mut cx = OpCx {
-                scratch,
-                draw: Draw::Eager { entropy },
-                op_id: entropy,
-            };
+            let mut cx = OpCx { scratch, draw: Draw::Eager { entropy }, op_id: entropy };
             run_one(&*kernel, &mut cx, &values, specs.len()).map_err(place)
         })
     };
     let effect = registry::lookup(name).is_ok_and(|d| d.class == Class::Effect);
     let large = values.iter().map(Value::byte_len).sum::<usize>() >= DETACH_BYTES;
-    let out = if effect || large {
-        py.detach(|| guarded(&mut work))
-    } else {
-        guarded(work)
-    }?;
+    let out = if effect || large { py.detach(|| guarded(work)) } else { guarded(work) }?;
     Ok(out.into_iter().map(PyValue).collect())
 }
 
@@ -74,17 +61,11 @@ fn op_class(name: &str) -> PyResult<&'static str> {
 
 /// Every op: name, documentation, inputs, attributes, class.
 #[pyfunction]
-fn op_table() -> Vec<(
-    &'static str,
-    &'static str,
-    Vec<&'static str>,
-    Vec<&'static str>,
-)> {
+fn op_table() -> Vec<(&'static str, &'static str, Vec<&'static str>, Vec<&'static str>)> {
     registry::all()
         .into_iter()
         .map(|d| {
-            let names =
-                |args: &'static [gristmill::plan::ArgDef]| args.iter().map(|a| a.name).collect();
+            let names = |args: &'static [gristmill::plan::ArgDef]| args.iter().map(|a| a.name).collect();
             (d.name, d.doc, names(d.inputs), names(d.attrs))
         })
         .collect()

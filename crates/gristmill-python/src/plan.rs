@@ -28,10 +28,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for In {
             return Ok(Self(Operand::Const(v.get().0.clone())));
         }
         let pair = obj.cast::<PyTuple>()?;
-        Ok(Self(Operand::Param(
-            pair.get_item(0)?.extract()?,
-            spec::from_py(&pair.get_item(1)?)?,
-        )))
+        Ok(Self(Operand::Param(pair.get_item(0)?.extract()?, spec::from_py(&pair.get_item(1)?)?)))
     }
 }
 
@@ -48,24 +45,14 @@ fn nest(obj: &Bound<'_, PyAny>) -> PyResult<Structure<usize>> {
     }
     let parts = obj.cast::<PyTuple>()?;
     let items = |i: usize| -> PyResult<Vec<Structure<usize>>> {
-        parts
-            .get_item(i)?
-            .cast::<PyList>()?
-            .iter()
-            .map(|s| nest(&s))
-            .collect()
+        parts.get_item(i)?.cast::<PyList>()?.iter().map(|s| nest(&s)).collect()
     };
     let entries = |i: usize| -> PyResult<Vec<(String, Structure<usize>)>> {
         let pair = |e: Bound<'_, PyAny>| {
             let e = e.cast_into::<PyTuple>()?;
             Ok((e.get_item(0)?.extract()?, nest(&e.get_item(1)?)?))
         };
-        parts
-            .get_item(i)?
-            .cast::<PyList>()?
-            .iter()
-            .map(pair)
-            .collect()
+        parts.get_item(i)?.cast::<PyList>()?.iter().map(pair).collect()
     };
     match parts.get_item(0)?.cast::<PyString>()?.to_cow()?.as_ref() {
         "tuple" => Ok(Structure::Tuple(items(1)?)),
@@ -102,31 +89,19 @@ impl PyPlan {
     /// Numbers from `start` up to `stop`.
     #[staticmethod]
     fn range(start: In, stop: In, step: In, dtype: &str) -> PyResult<Self> {
-        source(node::Range {
-            start: start.0,
-            stop: stop.0,
-            step: step.0,
-            dtype: spec::dtype(dtype)?,
-        })
+        source(node::Range { start: start.0, stop: stop.0, step: step.0, dtype: spec::dtype(dtype)? })
     }
 
     /// One element.
     #[staticmethod]
     fn tensors(structure: Nest, components: Vec<In>) -> PyResult<Self> {
-        source(node::Tensors {
-            structure: structure.0,
-            components: operands(components),
-        })
+        source(node::Tensors { structure: structure.0, components: operands(components) })
     }
 
     /// An element per row.
     #[staticmethod]
     fn tensor_slices(structure: Nest, components: Vec<In>, paths: bool) -> PyResult<Self> {
-        source(node::TensorSlices {
-            structure: structure.0,
-            components: operands(components),
-            paths,
-        })
+        source(node::TensorSlices { structure: structure.0, components: operands(components), paths })
     }
 
     /// The records of files. `compression` is `None` to detect it, `""`, `"GZIP"` or `"ZLIB"`.
@@ -138,11 +113,7 @@ impl PyPlan {
             Some("ZLIB") => node::Compression::Zlib,
             Some(_) => node::Compression::None,
         };
-        source(node::TfRecord {
-            files: files.0,
-            compression,
-            verify,
-        })
+        source(node::TfRecord { files: files.0, compression, verify })
     }
 
     /// Each element through a function.
@@ -162,9 +133,7 @@ impl PyPlan {
 
     /// The elements for which a function says true.
     fn filter(&self, graph: &PyGraph, captures: Vec<In>) -> PyResult<Self> {
-        self.then(guarded(|| {
-            node::Filter::new(&graph.0, operands(captures), &self.0)
-        })?)
+        self.then(guarded(|| node::Filter::new(&graph.0, operands(captures), &self.0))?)
     }
 
     /// The elements of a dataset per element.
@@ -184,22 +153,11 @@ impl PyPlan {
         parallel: Option<u64>,
     ) -> PyResult<Self> {
         let template = Template::new(&graph.0, operands(captures), plan.0.clone(), &self.0);
-        self.then(node::Interleave {
-            template,
-            cycle,
-            block,
-            parallel,
-        })
+        self.then(node::Interleave { template, cycle, block, parallel })
     }
 
     /// Random order from a buffer.
-    fn shuffle(
-        &self,
-        buffer: In,
-        seeds: (u64, u64),
-        unseeded: bool,
-        reshuffle: bool,
-    ) -> PyResult<Self> {
+    fn shuffle(&self, buffer: In, seeds: (u64, u64), unseeded: bool, reshuffle: bool) -> PyResult<Self> {
         self.then(node::Shuffle {
             buffer: buffer.0,
             seeds,
@@ -236,10 +194,7 @@ impl PyPlan {
 
     /// Elements joined.
     fn batch(&self, size: In, drop_remainder: bool) -> PyResult<Self> {
-        self.then(node::Batch {
-            size: size.0,
-            drop_remainder,
-        })
+        self.then(node::Batch { size: size.0, drop_remainder })
     }
 
     /// Elements taken apart.
@@ -260,29 +215,14 @@ impl PyPlan {
         threads: Option<u64>,
         optimize: Option<bool>,
     ) -> PyResult<Self> {
-        self.then(node::WithOptions {
-            options: Options {
-                deterministic,
-                ram_budget,
-                threads,
-                optimize,
-            },
-        })
+        self.then(node::WithOptions { options: Options { deterministic, ram_budget, threads, optimize } })
     }
 
     /// Datasets side by side.
     #[staticmethod]
     fn zip(structure: Nest, inputs: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         let inputs = inputs.iter().map(|p| p.0.clone()).collect();
-        guarded(|| {
-            Plan::new(
-                node::Zip {
-                    structure: structure.0,
-                },
-                inputs,
-            )
-        })
-        .map(Self)
+        guarded(|| Plan::new(node::Zip { structure: structure.0 }, inputs)).map(Self)
     }
 
     /// Elements with their position.
@@ -303,12 +243,7 @@ impl PyPlan {
     /// Specs of the components in flattening order.
     #[getter]
     fn leaf_specs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        self.0
-            .spec()
-            .leaves()
-            .into_iter()
-            .map(|s| spec::to_py(py, s))
-            .collect()
+        self.0.spec().leaves().into_iter().map(|s| spec::to_py(py, s)).collect()
     }
 
     /// Number of elements; -1 infinite, -2 unknown.

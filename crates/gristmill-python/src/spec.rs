@@ -20,10 +20,7 @@ pub(crate) fn shape(obj: &Bound<'_, PyAny>) -> PyResult<PartialShape> {
 }
 
 /// A shape as `None` or a tuple of sizes and `None`.
-pub(crate) fn shape_to_py<'py>(
-    py: Python<'py>,
-    shape: &PartialShape,
-) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn shape_to_py<'py>(py: Python<'py>, shape: &PartialShape) -> PyResult<Bound<'py, PyAny>> {
     Ok(match shape.dims() {
         None => py.None().into_bound(py),
         Some(dims) => PyTuple::new(py, dims)?.into_any(),
@@ -39,11 +36,7 @@ pub(crate) fn from_py(obj: &Bound<'_, PyAny>) -> PyResult<Spec> {
     match kind.cast::<PyString>()?.to_cow()?.as_ref() {
         "tensor" => Ok(Spec::Tensor { dtype, shape }),
         "sparse" => Ok(Spec::Sparse { dtype, shape }),
-        "ragged" => Ok(Spec::Ragged {
-            dtype,
-            shape,
-            ragged_rank: parts.get_item(3)?.extract()?,
-        }),
+        "ragged" => Ok(Spec::Ragged { dtype, shape, ragged_rank: parts.get_item(3)?.extract()? }),
         other => Err(invalid(format!("there is no kind of spec '{other}'"))),
     }
 }
@@ -54,9 +47,9 @@ pub(crate) fn to_py<'py>(py: Python<'py>, spec: &Spec) -> PyResult<Bound<'py, Py
     let shape = shape_to_py(py, spec.shape())?;
     Ok(match spec {
         Spec::Sparse { .. } => ("sparse", dtype, shape).into_pyobject(py)?.into_any(),
-        Spec::Ragged { ragged_rank, .. } => ("ragged", dtype, shape, *ragged_rank)
-            .into_pyobject(py)?
-            .into_any(),
+        Spec::Ragged { ragged_rank, .. } => {
+            ("ragged", dtype, shape, *ragged_rank).into_pyobject(py)?.into_any()
+        }
         _ => ("tensor", dtype, shape).into_pyobject(py)?.into_any(),
     })
 }

@@ -19,8 +19,7 @@ impl PyValue {
 
 /// Whether nobody else holds the tensor's memory, so that it may be written through a view.
 pub(crate) fn exclusive(t: &Tensor) -> bool {
-    t.shared()
-        .is_none_or(|(buffer, _)| Arc::strong_count(buffer) == 1)
+    t.shared().is_none_or(|(buffer, _)| Arc::strong_count(buffer) == 1)
 }
 
 #[pymethods]
@@ -35,11 +34,7 @@ impl PyValue {
     #[staticmethod]
     fn from_bytes(dtype: &str, shape: Vec<usize>, data: &[u8]) -> PyResult<Self> {
         let dtype = spec::dtype(dtype)?;
-        guarded(|| {
-            Ok(Self(
-                Tensor::from_bytes(dtype, Shape::new(&shape)?, data)?.into(),
-            ))
-        })
+        guarded(|| Ok(Self(Tensor::from_bytes(dtype, Shape::new(&shape)?, data)?.into())))
     }
 
     /// An int32 or int64 scalar or vector.
@@ -50,8 +45,7 @@ impl PyValue {
             let shape = Shape::new(&shape)?;
             Ok(Self(match dtype {
                 DType::I32 => {
-                    Tensor::from_vec(shape, &values.iter().map(|&v| v as i32).collect::<Vec<_>>())?
-                        .into()
+                    Tensor::from_vec(shape, &values.iter().map(|&v| v as i32).collect::<Vec<_>>())?.into()
                 }
                 _ => Tensor::from_vec(shape, &values)?.into(),
             }))
@@ -64,14 +58,9 @@ impl PyValue {
         guarded(|| {
             let shape = Shape::new(&shape)?;
             if shape.rank() == 0 && items.len() == 1 {
-                return Ok(Self(
-                    Tensor::string(Bytes::copy_from(items[0].as_bytes())).into(),
-                ));
+                return Ok(Self(Tensor::string(Bytes::copy_from(items[0].as_bytes())).into()));
             }
-            let items = items
-                .iter()
-                .map(|b| Bytes::copy_from(b.as_bytes()))
-                .collect();
+            let items = items.iter().map(|b| Bytes::copy_from(b.as_bytes())).collect();
             Ok(Self(Tensor::strings(shape, items)?.into()))
         })
     }
@@ -95,24 +84,14 @@ impl PyValue {
                 s.shape()
             )));
         }
-        Ok(Self(
-            Sparse {
-                indices: i.clone(),
-                values: v.clone(),
-                dense_shape: s.clone(),
-            }
-            .into(),
-        ))
+        Ok(Self(Sparse { indices: i.clone(), values: v.clone(), dense_shape: s.clone() }.into()))
     }
 
     /// A ragged tensor: flat values under int64 row splits, outermost first.
     #[staticmethod]
     fn from_ragged(flat_values: &Self, row_splits: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         let flat = flat_values.dense()?.clone();
-        let splits = row_splits
-            .iter()
-            .map(|s| s.dense().cloned())
-            .collect::<PyResult<Vec<_>>>()?;
+        let splits = row_splits.iter().map(|s| s.dense().cloned()).collect::<PyResult<Vec<_>>>()?;
         let mut outer = None;
         for s in &splits {
             let ok = s.as_slice::<i64>().is_ok_and(|v| {
@@ -134,13 +113,7 @@ impl PyValue {
                 flat.shape()
             )));
         }
-        Ok(Self(
-            Ragged {
-                flat_values: flat,
-                row_splits: splits,
-            }
-            .into(),
-        ))
+        Ok(Self(Ragged { flat_values: flat, row_splits: splits }.into()))
     }
 
     /// `"dense"`, `"sparse"` or `"ragged"`.
@@ -189,13 +162,7 @@ impl PyValue {
 
     /// The elements of a string tensor in row-major order.
     fn strings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(
-            py,
-            self.dense()?
-                .as_strings()
-                .iter()
-                .map(|s| PyBytes::new(py, s)),
-        )
+        PyList::new(py, self.dense()?.as_strings().iter().map(|s| PyBytes::new(py, s)))
     }
 
     /// Row `i` of the outermost dimension.
@@ -218,11 +185,7 @@ impl PyValue {
         if t.dtype() == DType::String {
             return Ok(Self(t.clone().into()));
         }
-        guarded(|| {
-            Ok(Self(
-                Tensor::from_bytes(t.dtype(), *t.shape(), t.bytes())?.into(),
-            ))
-        })
+        guarded(|| Ok(Self(Tensor::from_bytes(t.dtype(), *t.shape(), t.bytes())?.into())))
     }
 
     /// Joins values along a new outermost dimension, as `batch` does.
@@ -243,10 +206,7 @@ impl PyValue {
     fn ragged_parts(&self) -> PyResult<(Self, Vec<Self>)> {
         let r = self.0.ragged().map_err(|e| to_py(&e))?;
         let wrap = |t: &Tensor| Self(t.clone().into());
-        Ok((
-            wrap(&r.flat_values),
-            r.row_splits.iter().map(wrap).collect(),
-        ))
+        Ok((wrap(&r.flat_values), r.row_splits.iter().map(wrap).collect()))
     }
 
     /// NumPy's array interface, version 3; bfloat16 appears as uint16. The view may be written only
@@ -268,9 +228,7 @@ impl PyValue {
             DType::F32 => "<f4",
             DType::F64 => "<f8",
             DType::String => {
-                return Err(pyo3::exceptions::PyAttributeError::new_err(
-                    "__array_interface__",
-                ));
+                return Err(pyo3::exceptions::PyAttributeError::new_err("__array_interface__"));
             }
         };
         let out = PyDict::new(py);
@@ -314,12 +272,7 @@ impl PyValue {
             out = guarded(|| Tensor::from_bytes(t.dtype(), *t.shape(), t.bytes()))?;
         }
         copied |= out.shared().is_none();
-        dlpack::capsule(
-            py,
-            out.pinned(),
-            max_version.is_some_and(|v| v.0 >= 1),
-            copied,
-        )
+        dlpack::capsule(py, out.pinned(), max_version.is_some_and(|v| v.0 >= 1), copied)
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -327,9 +280,7 @@ impl PyValue {
     }
 
     /// Pickled as its parts.
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         let py = slf.py();
         let class = slf.get_type();
         let wrap = |t: &Tensor| Py::new(py, Self(t.clone().into()));
@@ -339,48 +290,25 @@ impl PyValue {
                 (wrap(&s.indices)?, wrap(&s.values)?, wrap(&s.dense_shape)?).into_pyobject(py)?,
             ),
             Value::Ragged(r) => {
-                let splits = r
-                    .row_splits
-                    .iter()
-                    .map(wrap)
-                    .collect::<PyResult<Vec<_>>>()?;
-                (
-                    class.getattr("from_ragged")?,
-                    (wrap(&r.flat_values)?, splits).into_pyobject(py)?,
-                )
+                let splits = r.row_splits.iter().map(wrap).collect::<PyResult<Vec<_>>>()?;
+                (class.getattr("from_ragged")?, (wrap(&r.flat_values)?, splits).into_pyobject(py)?)
             }
             Value::Tensor(t) if t.dtype() == DType::String => {
                 let items = PyList::new(py, t.as_strings().iter().map(|s| PyBytes::new(py, s)))?;
-                (
-                    class.getattr("from_strings")?,
-                    (t.dims().to_vec(), items).into_pyobject(py)?,
-                )
+                (class.getattr("from_strings")?, (t.dims().to_vec(), items).into_pyobject(py)?)
             }
             Value::Tensor(t) => (
                 class.getattr("from_bytes")?,
-                (
-                    t.dtype().name(),
-                    t.dims().to_vec(),
-                    PyBytes::new(py, t.bytes()),
-                )
-                    .into_pyobject(py)?,
+                (t.dtype().name(), t.dims().to_vec(), PyBytes::new(py, t.bytes())).into_pyobject(py)?,
             ),
             other => {
-                return Err(invalid(format!(
-                    "a {} value cannot be pickled",
-                    other.kind_name()
-                )));
+                return Err(invalid(format!("a {} value cannot be pickled", other.kind_name())));
             }
         })
     }
 
     fn __repr__(&self) -> String {
-        format!(
-            "<{} {} value of shape {}>",
-            self.0.kind_name(),
-            self.0.dtype(),
-            self.shape_text()
-        )
+        format!("<{} {} value of shape {}>", self.0.kind_name(), self.0.dtype(), self.shape_text())
     }
 }
 

@@ -238,11 +238,8 @@ impl<R: Read> Inflater<R> {
             if let Some(reason) = reason {
                 self.ended = true;
                 let inside = self.decoder.as_ref().map_or(0, Decompress::total_in);
-                let error = CodecError {
-                    compression: self.compression,
-                    offset: self.before + inside,
-                    reason,
-                };
+                let error =
+                    CodecError { compression: self.compression, offset: self.before + inside, reason };
                 if given == 0 {
                     return Err(ReadError::Codec(error));
                 }
@@ -309,19 +306,9 @@ mod tests {
 
     #[test]
     fn members_and_empty_members_are_read_through() {
-        let bytes = [
-            gzip(b"one "),
-            gzip(b""),
-            gzip(b"two "),
-            gzip(b""),
-            gzip(b"three"),
-        ]
-        .concat();
+        let bytes = [gzip(b"one "), gzip(b""), gzip(b"two "), gzip(b""), gzip(b"three")].concat();
         let (out, result, cut) = inflate(&bytes, Compression::Gzip);
-        assert_eq!(
-            (out.as_slice(), result.unwrap(), cut),
-            (&b"one two three"[..], 13, false)
-        );
+        assert_eq!((out.as_slice(), result.unwrap(), cut), (&b"one two three"[..], 13, false));
         let (out, _, _) = inflate(&[zlib(b"a"), zlib(b"b")].concat(), Compression::Zlib);
         assert_eq!(out, b"ab");
         assert_eq!(inflate(b"", Compression::Gzip).0, b"");
@@ -330,10 +317,7 @@ mod tests {
     #[test]
     fn a_cut_is_quiet_and_reported_a_bad_trailer_is_an_error() {
         let text: Vec<u8> = (0..2000u32).flat_map(|i| (i * i).to_le_bytes()).collect();
-        for (bytes, kind) in [
-            (gzip(&text), Compression::Gzip),
-            (zlib(&text), Compression::Zlib),
-        ] {
+        for (bytes, kind) in [(gzip(&text), Compression::Gzip), (zlib(&text), Compression::Zlib)] {
             for keep in [1, 5, bytes.len() / 2, bytes.len() - 1] {
                 let (out, result, cut) = inflate(&bytes[..keep], kind);
                 assert!(result.is_ok() && cut && text.starts_with(&out), "{keep}");
@@ -350,10 +334,7 @@ mod tests {
 
     #[test]
     fn plain_bytes_are_no_gzip() {
-        let message = inflate(&[7; 40], Compression::Gzip)
-            .1
-            .unwrap_err()
-            .to_string();
+        let message = inflate(&[7; 40], Compression::Gzip).1.unwrap_err().to_string();
         assert!(
             message.starts_with("inflate() failed: ") && message.ends_with("of the GZIP stream"),
             "{message}"

@@ -21,11 +21,7 @@ const fn tables() -> [[u32; 256]; 8] {
         let mut state = byte as u32;
         let mut bit = 0;
         while bit < 8 {
-            state = if state & 1 == 1 {
-                (state >> 1) ^ POLYNOMIAL
-            } else {
-                state >> 1
-            };
+            state = if state & 1 == 1 { (state >> 1) ^ POLYNOMIAL } else { state >> 1 };
             bit += 1;
         }
         tables[0][byte] = state;
@@ -134,11 +130,7 @@ const fn multiply(a: u32, mut b: u32) -> u32 {
         if a & bit != 0 {
             product ^= b;
         }
-        b = if b & 1 == 1 {
-            (b >> 1) ^ POLYNOMIAL
-        } else {
-            b >> 1
-        };
+        b = if b & 1 == 1 { (b >> 1) ^ POLYNOMIAL } else { b >> 1 };
         bit >>= 1;
     }
     product
@@ -171,10 +163,7 @@ mod tests {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);
         assert_eq!(crc32c(b""), 0);
         // The two checksums of a file that holds one empty record.
-        assert_eq!(
-            masked_crc32c_of_length(0).to_le_bytes(),
-            [0x29, 0x03, 0x98, 0x07]
-        );
+        assert_eq!(masked_crc32c_of_length(0).to_le_bytes(), [0x29, 0x03, 0x98, 0x07]);
         assert_eq!(masked_crc32c(b"").to_le_bytes(), [0xd8, 0xea, 0x82, 0xa2]);
     }
 

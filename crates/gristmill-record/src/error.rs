@@ -6,11 +6,7 @@ use crate::codec::{Compression, Detected};
 
 /// TensorFlow's question, asked when the very first frame does not fit.
 fn doubt(offset: &u64) -> &'static str {
-    if *offset == 0 {
-        " (Is this even a TFRecord file?)"
-    } else {
-        ""
-    }
+    if *offset == 0 { " (Is this even a TFRecord file?)" } else { "" }
 }
 
 /// A frame that does not hold. Offsets and lengths are bytes of the (decompressed) stream.

@@ -69,11 +69,7 @@ pub fn parse_header(header: &[u8; HEADER_BYTES], offset: u64) -> Result<u64, Fra
     if computed == stored {
         Ok(u64::from_le_bytes(length))
     } else {
-        Err(FrameError::BadLengthCrc {
-            offset,
-            stored,
-            computed,
-        })
+        Err(FrameError::BadLengthCrc { offset, stored, computed })
     }
 }
 
@@ -138,10 +134,7 @@ pub fn scan_frames(
                 });
             }
         }
-        spans.push(Span {
-            start: at + HEADER_BYTES,
-            len,
-        });
+        spans.push(Span { start: at + HEADER_BYTES, len });
         at += OVERHEAD_BYTES + len;
         left -= 1;
     };
@@ -170,13 +163,9 @@ mod tests {
 
     #[test]
     fn bytes_of_small_files() {
-        let empty = [
-            0, 0, 0, 0, 0, 0, 0, 0, 0x29, 3, 0x98, 7, 0xd8, 0xea, 0x82, 0xa2,
-        ];
+        let empty = [0, 0, 0, 0, 0, 0, 0, 0, 0x29, 3, 0x98, 7, 0xd8, 0xea, 0x82, 0xa2];
         assert_eq!(file(&[b""]), empty);
-        let one = [
-            1, 0, 0, 0, 0, 0, 0, 0, 0x01, 0x75, 0xde, 0x41, 0, 0x4a, 0x34, 0xd2,
-        ];
+        let one = [1, 0, 0, 0, 0, 0, 0, 0, 0x01, 0x75, 0xde, 0x41, 0, 0x4a, 0x34, 0xd2];
         assert_eq!(file(&[b"\0"])[..12], one[..12]);
     }
 
@@ -187,28 +176,11 @@ mod tests {
         let payloads: Vec<&[u8]> = spans.iter().map(|s| s.of(&bytes)).collect();
         assert_eq!(payloads, [&b"abc"[..], b"", b"hello"]);
         let none = Stop::Partial { frame_bytes: None };
-        assert_eq!(
-            all,
-            Scan {
-                consumed: 19 + 16 + 21,
-                stop: none
-            }
-        );
-        assert_eq!(
-            scan(&bytes, 0, 2).1,
-            Scan {
-                consumed: 35,
-                stop: Stop::Full
-            }
-        );
+        assert_eq!(all, Scan { consumed: 19 + 16 + 21, stop: none });
+        assert_eq!(scan(&bytes, 0, 2).1, Scan { consumed: 35, stop: Stop::Full });
         let cut = scan(&bytes[..50], 0, 9);
         assert_eq!(cut.0.len(), 2);
-        assert_eq!(
-            cut.1.stop,
-            Stop::Partial {
-                frame_bytes: Some(21)
-            }
-        );
+        assert_eq!(cut.1.stop, Stop::Partial { frame_bytes: Some(21) });
     }
 
     #[test]
@@ -217,31 +189,24 @@ mod tests {
         bytes[19 + 12] ^= 1;
         let (spans, bad) = scan(&bytes, 100, 9);
         assert_eq!((spans.len(), bad.consumed), (1, 19));
-        let Stop::Bad(error) = bad.stop else {
-            panic!("{bad:?}")
-        };
+        let Stop::Bad(error) = bad.stop else { panic!("{bad:?}") };
+        let text = error.to_string();
+        assert!(text.starts_with("corrupted record at 131: checksum of the 5 payload bytes is 0x"), "{text}");
+        bytes[8] ^= 1;
+        let Stop::Bad(error) = scan(&bytes, 0, 9).1.stop else { panic!() };
         let text = error.to_string();
         assert!(
-            text.starts_with("corrupted record at 131: checksum of the 5 payload bytes is 0x"),
+            text.starts_with(
+                "corrupted record at 0 (Is this even a TFRecord file?): checksum of the length is 0x"
+            ),
             "{text}"
         );
-        bytes[8] ^= 1;
-        let Stop::Bad(error) = scan(&bytes, 0, 9).1.stop else {
-            panic!()
-        };
-        let text = error.to_string();
-        assert!(text.starts_with("corrupted record at 0 (Is this even a TFRecord file?): checksum of the length is 0x"), "{text}");
     }
 
     #[test]
     fn a_huge_length_is_partial_not_an_overflow() {
         let bytes = header(u64::MAX);
         let stop = scan(&bytes, 0, 1).1.stop;
-        assert_eq!(
-            stop,
-            Stop::Partial {
-                frame_bytes: Some(u64::MAX)
-            }
-        );
+        assert_eq!(stop, Stop::Partial { frame_bytes: Some(u64::MAX) });
     }
 }

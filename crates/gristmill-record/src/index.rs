@@ -95,10 +95,7 @@ impl Index {
     /// Appends the record that follows the last one, given the bytes of its payload.
     pub fn push_payload(&mut self, payload_len: u64) {
         let length = payload_len.saturating_add(OVERHEAD_BYTES as u64);
-        self.entries.push(IndexEntry {
-            offset: self.covered(),
-            length,
-        });
+        self.entries.push(IndexEntry { offset: self.covered(), length });
     }
 
     /// The records, in the order of the file.
@@ -143,12 +140,7 @@ impl Index {
             let expected = index.covered();
             let whole = length >= OVERHEAD_BYTES as u64 && offset.checked_add(length).is_some();
             if offset != expected || !whole {
-                return Err(IndexError::Layout {
-                    record: index.entries.len(),
-                    offset,
-                    length,
-                    expected,
-                });
+                return Err(IndexError::Layout { record: index.entries.len(), offset, length, expected });
             }
             index.entries.push(IndexEntry { offset, length });
         }
@@ -161,11 +153,7 @@ impl Index {
     /// [`IndexError::Size`] if not.
     pub fn check_size(&self, size: u64) -> Result<(), IndexError> {
         let covered = self.covered();
-        if covered == size {
-            Ok(())
-        } else {
-            Err(IndexError::Size { covered, size })
-        }
+        if covered == size { Ok(()) } else { Err(IndexError::Size { covered, size }) }
     }
 
     /// Up to `count` entries spread evenly, the first and the last among them: where to look into the
@@ -190,11 +178,7 @@ impl IndexEntry {
         if found == self.length {
             Ok(())
         } else {
-            Err(IndexError::Length {
-                offset: self.offset,
-                found,
-                length: self.length,
-            })
+            Err(IndexError::Length { offset: self.offset, found, length: self.length })
         }
     }
 }
@@ -218,28 +202,16 @@ mod tests {
         }
         assert_eq!(index.to_text(), "0 19\n19 16\n35 21\n");
         assert_eq!(Index::parse(b"0 19\r\n19\t16\n\n35 21").unwrap(), index);
-        assert_eq!(
-            (
-                index.entries()[2].payload_offset(),
-                index.entries()[2].payload_len()
-            ),
-            (47, 5)
-        );
+        assert_eq!((index.entries()[2].payload_offset(), index.entries()[2].payload_len()), (47, 5));
         assert!(index.check_size(56).is_ok());
         let message = index.check_size(57).unwrap_err().to_string();
-        assert!(
-            message.starts_with("the index covers 56 bytes, the file has 57"),
-            "{message}"
-        );
+        assert!(message.starts_with("the index covers 56 bytes, the file has 57"), "{message}");
     }
 
     #[test]
     fn bad_lines() {
         let error = |text: &str| Index::parse(text.as_bytes()).unwrap_err().to_string();
-        assert_eq!(
-            error("0 16\nxyz"),
-            "line 2 of the index is not \"offset length\": \"xyz\""
-        );
+        assert_eq!(error("0 16\nxyz"), "line 2 of the index is not \"offset length\": \"xyz\"");
         assert!(error("0 16 3").starts_with("line 1 "));
         assert!(error("0 -16").starts_with("line 1 "));
         assert!(error("0 16\n17 16").starts_with("record 1 of the index lies at byte 17"));
@@ -255,19 +227,10 @@ mod tests {
         let offsets: Vec<u64> = index.samples(3).iter().map(|e| e.payload_len()).collect();
         assert_eq!(offsets, [0, 49, 99]);
         assert_eq!(index.samples(1)[0].offset, 0);
-        assert_eq!(
-            (index.samples(1000).len(), Index::new().samples(5).len()),
-            (100, 0)
-        );
+        assert_eq!((index.samples(1000).len(), Index::new().samples(5).len()), (100, 0));
         let entry = index.entries()[7];
         assert!(entry.check_header(&header(7)).is_ok());
-        assert!(matches!(
-            entry.check_header(&header(8)),
-            Err(IndexError::Length { found: 24, .. })
-        ));
-        assert!(matches!(
-            entry.check_header(&[1; 12]),
-            Err(IndexError::Header(_))
-        ));
+        assert!(matches!(entry.check_header(&header(8)), Err(IndexError::Length { found: 24, .. })));
+        assert!(matches!(entry.check_header(&[1; 12]), Err(IndexError::Header(_))));
     }
 }

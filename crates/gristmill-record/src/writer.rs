@@ -34,13 +34,7 @@ impl<W: Write> RecordWriter<W> {
             Compression::Gzip => Some(Compress::new_gzip(level, 15)),
             Compression::Zlib => Some(Compress::new(level, true)),
         };
-        Self {
-            sink,
-            encoder,
-            buffer: Vec::with_capacity(BUFFER_BYTES),
-            position: 0,
-            records: 0,
-        }
+        Self { sink, encoder, buffer: Vec::with_capacity(BUFFER_BYTES), position: 0, records: 0 }
     }
 
     /// Records written so far.
@@ -183,9 +177,7 @@ mod tests {
 
     #[test]
     fn large_records_pass_through_and_positions_count() {
-        let big: Vec<u8> = (0..700_000u32)
-            .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
-            .collect();
+        let big: Vec<u8> = (0..700_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         for compression in [Compression::None, Compression::Gzip, Compression::Zlib] {
             for level in [None, Some(0), Some(1), Some(9), Some(99)] {
                 let mut writer = RecordWriter::new(Vec::new(), compression, level);
@@ -197,9 +189,7 @@ mod tests {
                 match compression {
                     Compression::None => plain = bytes,
                     _ => assert_eq!(
-                        Inflater::new(&bytes[..], compression)
-                            .read_to_end(&mut plain)
-                            .unwrap(),
+                        Inflater::new(&bytes[..], compression).read_to_end(&mut plain).unwrap(),
                         700_037
                     ),
                 }
@@ -249,22 +239,11 @@ mod tests {
             let mut plain = Vec::new();
             match compression {
                 Compression::None => plain.clone_from(&so_far),
-                _ => drop(
-                    Inflater::new(&so_far[..], compression)
-                        .read_to_end(&mut plain)
-                        .unwrap(),
-                ),
+                _ => drop(Inflater::new(&so_far[..], compression).read_to_end(&mut plain).unwrap()),
             }
-            assert_eq!(
-                plain,
-                write(&[b"a", b"bc", b"def"], Compression::None, None)
-            );
+            assert_eq!(plain, write(&[b"a", b"bc", b"def"], Compression::None, None));
             writer.flush().unwrap();
-            assert_eq!(
-                writer.get_ref().len(),
-                so_far.len(),
-                "a second flush writes nothing"
-            );
+            assert_eq!(writer.get_ref().len(), so_far.len(), "a second flush writes nothing");
             writer.finish().unwrap();
         }
     }
@@ -282,9 +261,6 @@ mod tests {
         }
         let mut writer = RecordWriter::new(Full, Compression::None, None);
         writer.write(b"held").unwrap();
-        assert_eq!(
-            writer.flush().unwrap_err().kind(),
-            io::ErrorKind::StorageFull
-        );
+        assert_eq!(writer.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }

@@ -6,9 +6,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 
-use gristmill_record::{
-    Compression, Event, ReaderOptions, RecordReader, RecordWriter, Salvager, Span,
-};
+use gristmill_record::{Compression, Event, ReaderOptions, RecordReader, RecordWriter, Salvager, Span};
 
 /// The record files of the test data; `None` (with a message) without them.
 fn files() -> Option<Vec<PathBuf>> {
@@ -26,10 +24,7 @@ fn files() -> Option<Vec<PathBuf>> {
 fn read_all(path: &PathBuf) -> Option<(Compression, Vec<Vec<u8>>)> {
     let file = File::open(path).unwrap();
     let size = Some(file.metadata().unwrap().len());
-    let options = ReaderOptions {
-        size,
-        ..ReaderOptions::default()
-    };
+    let options = ReaderOptions { size, ..ReaderOptions::default() };
     let mut reader = RecordReader::open(file, &options).unwrap();
     let (mut buffer, mut spans, mut records) = (Vec::new(), Vec::<Span>::new(), Vec::new());
     loop {
@@ -37,21 +32,12 @@ fn read_all(path: &PathBuf) -> Option<(Compression, Vec<Vec<u8>>)> {
             Ok(Some(_)) => records.extend(spans.iter().map(|span| span.of(&buffer).to_vec())),
             Ok(None) => break,
             Err(error) => {
-                println!(
-                    "{}: after {} records: {error}",
-                    path.display(),
-                    records.len()
-                );
+                println!("{}: after {} records: {error}", path.display(), records.len());
                 return None;
             }
         }
     }
-    println!(
-        "{}: {} records, end {:?}",
-        path.display(),
-        records.len(),
-        reader.end()
-    );
+    println!("{}: {} records, end {:?}", path.display(), records.len(), reader.end());
     Some((reader.compression(), records))
 }
 
@@ -71,11 +57,7 @@ fn written_again_they_are_the_same_bytes() {
         if compression == Compression::None {
             let original = fs::read(&path).unwrap();
             // All but a tail shorter than a header.
-            assert!(
-                original.starts_with(&again) && original.len() - again.len() < 12,
-                "{}",
-                path.display()
-            );
+            assert!(original.starts_with(&again) && original.len() - again.len() < 12, "{}", path.display());
             plain += 1;
         } else {
             compressed += 1;
@@ -89,8 +71,5 @@ fn written_again_they_are_the_same_bytes() {
         }
         assert_eq!(salvager.next_event(), None);
     }
-    assert!(
-        plain >= 20 && compressed >= 5,
-        "{plain} plain, {compressed} compressed"
-    );
+    assert!(plain >= 20 && compressed >= 5, "{plain} plain, {compressed} compressed");
 }

@@ -133,7 +133,13 @@ fn find(plan: &Plan) -> Vec<Occurrence> {
             walk(input, if many { branch(path, i) } else { path }, out);
         }
         if let Op::Shuffle(s) = &plan.op {
-            out.push(Occurrence { id: place(plan, path), counter: Arc::clone(&s.counter), base: 0, of: 0, nth: 0 });
+            out.push(Occurrence {
+                id: place(plan, path),
+                counter: Arc::clone(&s.counter),
+                base: 0,
+                of: 0,
+                nth: 0,
+            });
         }
     }
     let mut out = Vec::new();
@@ -303,7 +309,11 @@ fn memory_limit() -> u64 {
         let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
         let machine = std::fs::read_to_string("/proc/meminfo")
             .ok()
-            .and_then(|text| text.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()))
+            .and_then(|text| {
+                text.lines().find_map(|l| {
+                    l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+                })
+            })
             .map_or(4 << 30, |kb| kb * 1024);
         ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
             .iter()

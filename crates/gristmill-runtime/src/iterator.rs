@@ -54,7 +54,9 @@ impl DatasetIterator {
         let mut r = StateReader::new(state);
         let version = r.u64()?;
         if version != STATE_VERSION {
-            return Err(Error::invalid(format!("the iterator state has version {version}, this is version {STATE_VERSION}")));
+            return Err(Error::invalid(format!(
+                "the iterator state has version {version}, this is version {STATE_VERSION}"
+            )));
         }
         let fingerprint = r.u64()?;
         if fingerprint != plan.fingerprint() {
@@ -146,8 +148,11 @@ impl DatasetIterator {
         if self.owner == std::process::id() {
             return Ok(());
         }
-        Err(Error::new(Kind::FailedPrecondition, "this iterator was made in another process and does not survive fork()")
-            .hint("make the iterator after the fork: the dataset itself may be used on both sides"))
+        Err(Error::new(
+            Kind::FailedPrecondition,
+            "this iterator was made in another process and does not survive fork()",
+        )
+        .hint("make the iterator after the fork: the dataset itself may be used on both sides"))
     }
 
     /// The position after the last element given, in some hundred bytes: no data.

@@ -3,8 +3,8 @@
 use crate::env::Env;
 use crate::stage::{
     BatchMapStage, BatchStage, CacheStage, ConcatenateStage, EnumerateStage, FilterStage, IgnoreErrorsStage,
-    InterleaveStage, MapStage, PrefetchStage, RangeStage, RepeatStage, ShardStage, ShuffleStage, SkipStage, SlicesStage,
-    Stage, TakeStage, TensorsStage, TfRecordStage, UnbatchStage, ZipStage,
+    InterleaveStage, MapStage, PrefetchStage, RangeStage, RepeatStage, ShardStage, ShuffleStage, SkipStage,
+    SlicesStage, Stage, TakeStage, TensorsStage, TfRecordStage, UnbatchStage, ZipStage,
 };
 use gristmill_plan::Plan;
 use gristmill_plan::dataset::{Op, Zip};
@@ -14,7 +14,11 @@ use gristmill_types::{Error, Frame, Result, Structure};
 pub(crate) fn build(plan: &Plan, env: &Env) -> Result<Box<dyn Stage>> {
     stage(plan, env).map_err(|e| {
         let name = gristmill_plan::Transformation::name(&plan.op).to_string();
-        if e.context().iter().any(|f| matches!(f, Frame::Stage { .. })) { e } else { e.frame(Frame::Stage { name }) }
+        if e.context().iter().any(|f| matches!(f, Frame::Stage { .. })) {
+            e
+        } else {
+            e.frame(Frame::Stage { name })
+        }
     })
 }
 
@@ -33,10 +37,17 @@ fn stage(plan: &Plan, env: &Env) -> Result<Box<dyn Stage>> {
         Op::Map(op) => Box::new(MapStage::new(input()?, op, env)?),
         Op::MapBatch(op) => Box::new(BatchMapStage::new(input()?, &op.map, &op.batch, env)?),
         Op::Filter(op) => Box::new(FilterStage::new(input()?, op, env)?),
-        Op::FlatMap(op) => Box::new(InterleaveStage::new(&plan.inputs[0], &op.template, 1, usize::MAX, "flat_map", env)?),
-        Op::Interleave(op) => {
-            Box::new(InterleaveStage::new(&plan.inputs[0], &op.template, op.cycle, op.block, "interleave", env)?)
+        Op::FlatMap(op) => {
+            Box::new(InterleaveStage::new(&plan.inputs[0], &op.template, 1, usize::MAX, "flat_map", env)?)
         }
+        Op::Interleave(op) => Box::new(InterleaveStage::new(
+            &plan.inputs[0],
+            &op.template,
+            op.cycle,
+            op.block,
+            "interleave",
+            env,
+        )?),
         Op::Shuffle(op) => Box::new(ShuffleStage::new(input()?, op, plan, env)?),
         Op::Cache(op) => Box::new(CacheStage::new(&plan.inputs[0], &op.slot, env)?),
         Op::Repeat(op) => match op.count.as_int()? {

@@ -54,7 +54,8 @@ impl Pool {
         let workers = workers.max(1);
         for i in 0..workers {
             let inner = Arc::clone(&inner);
-            let spawned = std::thread::Builder::new().name(format!("gristmill-{i}")).spawn(move || work(&inner));
+            let spawned =
+                std::thread::Builder::new().name(format!("gristmill-{i}")).spawn(move || work(&inner));
             // Fewer threads than asked for only make it slower; none at all is caught in `submit`.
             drop(spawned);
         }

@@ -28,9 +28,7 @@ impl StoreErrorKind {
     pub fn of(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotFound,
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                Self::PermissionDenied
-            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Self::PermissionDenied,
             io::ErrorKind::IsADirectory => Self::IsDirectory,
             io::ErrorKind::NotADirectory => Self::NotDirectory,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace,
@@ -57,16 +55,8 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 
 impl StoreError {
     /// An error in our own words.
-    pub fn new(
-        kind: StoreErrorKind,
-        path: impl Into<OsString>,
-        message: impl Into<String>,
-    ) -> Self {
-        Self {
-            kind,
-            path: path.into(),
-            message: message.into(),
-        }
+    pub fn new(kind: StoreErrorKind, path: impl Into<OsString>, message: impl Into<String>) -> Self {
+        Self { kind, path: path.into(), message: message.into() }
     }
 
     /// An error of the operating system about `path`.
@@ -127,26 +117,10 @@ mod tests {
             (error.kind, error.to_string())
         };
         let cases = [
-            (
-                io::ErrorKind::NotFound,
-                StoreErrorKind::NotFound,
-                "No such file or directory",
-            ),
-            (
-                io::ErrorKind::PermissionDenied,
-                StoreErrorKind::PermissionDenied,
-                "Permission denied",
-            ),
-            (
-                io::ErrorKind::IsADirectory,
-                StoreErrorKind::IsDirectory,
-                "Is a directory",
-            ),
-            (
-                io::ErrorKind::StorageFull,
-                StoreErrorKind::NoSpace,
-                "No space left on device",
-            ),
+            (io::ErrorKind::NotFound, StoreErrorKind::NotFound, "No such file or directory"),
+            (io::ErrorKind::PermissionDenied, StoreErrorKind::PermissionDenied, "Permission denied"),
+            (io::ErrorKind::IsADirectory, StoreErrorKind::IsDirectory, "Is a directory"),
+            (io::ErrorKind::StorageFull, StoreErrorKind::NoSpace, "No space left on device"),
             (io::ErrorKind::TimedOut, StoreErrorKind::Other, "timed out"),
         ];
         for (io, kind, words) in cases {

@@ -53,21 +53,13 @@ impl FaultStore {
 
     /// Lets the `nth` read (from 1; of streams and at places alike) fail once.
     pub fn fail_read(self, nth: u64, kind: io::ErrorKind) -> Self {
-        *self
-            .plan
-            .fail_read
-            .lock()
-            .expect("no panic while the lock is held") = Some((nth, kind));
+        *self.plan.fail_read.lock().expect("no panic while the lock is held") = Some((nth, kind));
         self
     }
 
     /// Lets the `nth` write (from 1) fail once.
     pub fn fail_write(self, nth: u64, kind: io::ErrorKind) -> Self {
-        *self
-            .plan
-            .fail_write
-            .lock()
-            .expect("no panic while the lock is held") = Some((nth, kind));
+        *self.plan.fail_write.lock().expect("no panic while the lock is held") = Some((nth, kind));
         self
     }
 
@@ -156,10 +148,7 @@ impl Store for FaultStore {
     }
 
     fn append(&self, path: &OsStr) -> Result<Box<dyn Write + Send>> {
-        Err(StoreError::unsupported(
-            path,
-            "the fault store does not append",
-        ))
+        Err(StoreError::unsupported(path, "the fault store does not append"))
     }
 
     fn create_dir_all(&self, path: &OsStr) -> Result<()> {

@@ -35,15 +35,9 @@ pub(crate) fn glob<S: Store + ?Sized>(store: &S, pattern: &OsStr) -> Result<Vec<
         return Ok(Vec::new());
     }
     let first = bytes.iter().position(is_special).unwrap_or(bytes.len());
-    let base_end = bytes[..first]
-        .iter()
-        .rposition(|&b| b == b'/')
-        .map_or(0, |at| at + 1);
+    let base_end = bytes[..first].iter().rposition(|&b| b == b'/').map_or(0, |at| at + 1);
     let (base, rest) = bytes.split_at(base_end);
-    let mut parts: Vec<&[u8]> = rest
-        .split(|&b| b == b'/')
-        .filter(|p| !p.is_empty())
-        .collect();
+    let mut parts: Vec<&[u8]> = rest.split(|&b| b == b'/').filter(|p| !p.is_empty()).collect();
     let dirs_only = bytes.ends_with(b"/");
     let base = if base.is_empty() { &b"./"[..] } else { base };
     let Some(last) = parts.pop() else {
@@ -76,22 +70,14 @@ fn expand<S: Store + ?Sized>(
 ) -> Result<()> {
     if !part.iter().any(is_special) {
         let path = join(directory, &from_bytes(part));
-        if store
-            .stat(&path)
-            .is_ok_and(|stat| stat.is_dir || !dirs_only)
-        {
+        if store.stat(&path).is_ok_and(|stat| stat.is_dir || !dirs_only) {
             found.push(path);
         }
         return Ok(());
     }
     let entries = match store.list_dir(directory) {
         Ok(entries) => entries,
-        Err(error)
-            if matches!(
-                error.kind,
-                StoreErrorKind::NotFound | StoreErrorKind::NotDirectory
-            ) =>
-        {
+        Err(error) if matches!(error.kind, StoreErrorKind::NotFound | StoreErrorKind::NotDirectory) => {
             return Ok(());
         }
         Err(error) => return Err(error),
@@ -193,9 +179,7 @@ fn first_char(bytes: &[u8]) -> (u32, usize) {
         0xf0..0xf5 => 4,
         _ => 1,
     };
-    let text = bytes
-        .get(..length)
-        .and_then(|bytes| std::str::from_utf8(bytes).ok());
+    let text = bytes.get(..length).and_then(|bytes| std::str::from_utf8(bytes).ok());
     match text.and_then(|text| text.chars().next()) {
         Some(char) => (u32::from(char), length),
         None => (0x11_0000 + u32::from(first), 1),

@@ -74,11 +74,7 @@ impl Store for LocalStore {
     fn stat(&self, path: &OsStr) -> Result<Stat> {
         let meta = fs::metadata(os_path(path)).at(path)?;
         let is_dir = meta.is_dir();
-        Ok(Stat {
-            bytes: if is_dir { 0 } else { meta.len() },
-            is_dir,
-            modified: meta.modified().ok(),
-        })
+        Ok(Stat { bytes: if is_dir { 0 } else { meta.len() }, is_dir, modified: meta.modified().ok() })
     }
 
     fn list_dir(&self, path: &OsStr) -> Result<Vec<DirEntry>> {
@@ -91,10 +87,7 @@ impl Store for LocalStore {
             {
                 kind = target.file_type();
             }
-            entries.push(DirEntry {
-                name: entry.file_name(),
-                is_dir: kind.is_dir(),
-            });
+            entries.push(DirEntry { name: entry.file_name(), is_dir: kind.is_dir() });
         }
         entries.sort_unstable_by(|a, b| a.name.as_encoded_bytes().cmp(b.name.as_encoded_bytes()));
         Ok(entries)
@@ -105,10 +98,7 @@ impl Store for LocalStore {
     }
 
     fn append(&self, path: &OsStr) -> Result<Box<dyn Write + Send>> {
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(os_path(path));
+        let file = OpenOptions::new().append(true).create(true).open(os_path(path));
         Ok(Box::new(file.at(path)?))
     }
 
@@ -151,10 +141,7 @@ impl Store for LocalStore {
                 }
             };
             if entry.depth() == 0 && !entry.file_type().is_dir() {
-                return Err(StoreError::from_io(
-                    path,
-                    &io::ErrorKind::NotADirectory.into(),
-                ));
+                return Err(StoreError::from_io(path, &io::ErrorKind::NotADirectory.into()));
             }
             if !entry.file_type().is_dir() {
                 let mut file = OsString::from(scheme);

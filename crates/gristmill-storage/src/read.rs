@@ -44,20 +44,14 @@ mod tests {
         let path = root.path().join("a.bin");
         std::fs::write(&path, [7; 5000]).unwrap();
         let mut bytes = vec![1; 3];
-        assert_eq!(
-            read_file_into(&LocalStore, path.as_os_str(), &mut bytes).unwrap(),
-            5000
-        );
+        assert_eq!(read_file_into(&LocalStore, path.as_os_str(), &mut bytes).unwrap(), 5000);
         assert_eq!(bytes, [7; 5000]);
         std::fs::write(&path, b"").unwrap();
         assert_eq!(read_file(&LocalStore, path.as_os_str()).unwrap(), b"");
 
         let error = read_file(&LocalStore, root.path().as_os_str()).unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::IsDirectory);
-        assert_eq!(
-            error.to_string(),
-            format!("{}; Is a directory", root.path().display())
-        );
+        assert_eq!(error.to_string(), format!("{}; Is a directory", root.path().display()));
         let error = read_file(&LocalStore, OsStr::new("/no/such.jpg")).unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::NotFound);
         assert_eq!(error.to_string(), "/no/such.jpg; No such file or directory");
@@ -66,10 +60,6 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn files_that_do_not_know_their_size() {
-        assert!(
-            !read_file(&LocalStore, OsStr::new("/proc/self/status"))
-                .unwrap()
-                .is_empty()
-        );
+        assert!(!read_file(&LocalStore, OsStr::new("/proc/self/status")).unwrap().is_empty());
     }
 }

@@ -47,12 +47,7 @@ impl Stores {
 
     /// The schemes that some store serves, sorted.
     pub fn schemes(&self) -> Vec<&'static str> {
-        let mut schemes: Vec<_> = self
-            .stores
-            .iter()
-            .flat_map(|s| s.schemes())
-            .copied()
-            .collect();
+        let mut schemes: Vec<_> = self.stores.iter().flat_map(|s| s.schemes()).copied().collect();
         schemes.sort_unstable();
         schemes.dedup();
         schemes
@@ -64,12 +59,7 @@ impl Stores {
     /// `Unsupported`, naming the schemes there are.
     pub fn of(&self, path: &OsStr) -> Result<&Arc<dyn Store>> {
         let scheme = scheme_of(path).unwrap_or("file");
-        let serves = |store: &&Arc<dyn Store>| {
-            store
-                .schemes()
-                .iter()
-                .any(|s| s.eq_ignore_ascii_case(scheme))
-        };
+        let serves = |store: &&Arc<dyn Store>| store.schemes().iter().any(|s| s.eq_ignore_ascii_case(scheme));
         self.stores.iter().find(serves).ok_or_else(|| {
             let schemes: Vec<_> = self.schemes().iter().map(|s| format!("{s}://")).collect();
             let message = format!(

@@ -54,12 +54,7 @@ impl AtomicFile {
                 }
             }
         };
-        Ok(Self {
-            path: path.to_owned(),
-            target,
-            temporary,
-            file,
-        })
+        Ok(Self { path: path.to_owned(), target, temporary, file })
     }
 
     /// Makes what has been written appear under the file's name; writing may go on, and the file stays
@@ -83,10 +78,7 @@ impl AtomicFile {
         match self.file.sync_all() {
             // Pipes and some network file systems cannot.
             Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
-                ) => {}
+                if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
             other => other.at(&self.path)?,
         }
         self.publish()?;

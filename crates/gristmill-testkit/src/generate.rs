@@ -1,8 +1,8 @@
 //! Plans made from bytes: any bytes give a plan, so that property tests may shrink them.
 
 use gristmill_plan::dataset::{
-    Batch, Cache, Concatenate, Enumerate, Filter, FlatMap, IgnoreErrors, Interleave, Map, Prefetch, Range, Repeat, Shard,
-    Shuffle, Skip, Take, Template, Unbatch, Zip,
+    Batch, Cache, Concatenate, Enumerate, Filter, FlatMap, IgnoreErrors, Interleave, Map, Prefetch, Range,
+    Repeat, Shard, Shuffle, Skip, Take, Template, Unbatch, Zip,
 };
 use gristmill_plan::{Attr, Attrs, Graph, GraphBuilder, Operand, Plan, Ref, registry};
 use gristmill_types::{DType, Result, Spec, Structure, Tensor};
@@ -109,7 +109,8 @@ fn template(plan: &Plan, choices: &mut Choices<'_>) -> Result<Template> {
     let graph = g.finish(vec![x, end]);
     let param = |i| Operand::Param(i, Spec::scalar(DType::I64));
     let step = Operand::int(1);
-    let mut inner = Plan::new(Range { start: param(0), stop: param(1), step, dtype: DType::I64 }, Vec::new())?;
+    let mut inner =
+        Plan::new(Range { start: param(0), stop: param(1), step, dtype: DType::I64 }, Vec::new())?;
     if choices.below(2) == 0 {
         inner = inner.then(shuffle(choices))?;
     }

@@ -111,9 +111,10 @@ impl BatchBuilder {
     /// # Errors
     /// `Internal` if a slot does not exist or was taken before.
     pub fn take(&self, start: usize, n: usize) -> Result<SlotsMut<'_>> {
-        let range = self.taken.get(start..start + n).ok_or_else(|| {
-            Error::internal(format!("slots {start}+{n} of a batch of {}", self.size))
-        })?;
+        let range = self
+            .taken
+            .get(start..start + n)
+            .ok_or_else(|| Error::internal(format!("slots {start}+{n} of a batch of {}", self.size)))?;
         for flag in range {
             if flag.swap(true, Ordering::AcqRel) {
                 return Err(Error::internal(format!("a slot of {start}+{n} was taken twice")));

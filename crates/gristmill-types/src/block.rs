@@ -139,7 +139,11 @@ impl Ids {
             Self::Run { root, first } => Id { key: root.at(first + i as u64), origin: Origin::None },
             Self::Records { root, first, file, index, offsets, at } => Id {
                 key: root.at(first + i as u64),
-                origin: Origin::Record { file: Arc::clone(file), index: index + i as u64, offset: offsets[at + i] },
+                origin: Origin::Record {
+                    file: Arc::clone(file),
+                    index: index + i as u64,
+                    offset: offsets[at + i],
+                },
             },
             Self::List(ids) => ids[i].clone(),
         }

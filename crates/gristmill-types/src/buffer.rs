@@ -76,7 +76,13 @@ fn class(len: usize) -> usize {
 }
 
 fn layout(capacity: usize) -> Layout {
-    let align = if capacity >= HUGE { HUGE } else if capacity >= POOLED { 4096 } else { ALIGN };
+    let align = if capacity >= HUGE {
+        HUGE
+    } else if capacity >= POOLED {
+        4096
+    } else {
+        ALIGN
+    };
     Layout::from_size_align(capacity, align).expect("sizes are checked against isize when shapes are made")
 }
 

@@ -110,14 +110,7 @@ impl DType {
     pub const fn is_int(self) -> bool {
         matches!(
             self,
-            Self::U8
-                | Self::U16
-                | Self::U32
-                | Self::U64
-                | Self::I8
-                | Self::I16
-                | Self::I32
-                | Self::I64
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 | Self::I8 | Self::I16 | Self::I32 | Self::I64
         )
     }
 
@@ -157,18 +150,54 @@ elements!(u8 => U8, u16 => U16, u32 => U32, u64 => U64, i8 => I8, i16 => I16, i3
 macro_rules! with_element {
     ($dtype:expr, $t:ident => $body:expr, _ => $other:expr) => {
         match $dtype {
-            $crate::DType::Bool | $crate::DType::U8 => { type $t = u8; $body }
-            $crate::DType::U16 => { type $t = u16; $body }
-            $crate::DType::U32 => { type $t = u32; $body }
-            $crate::DType::U64 => { type $t = u64; $body }
-            $crate::DType::I8 => { type $t = i8; $body }
-            $crate::DType::I16 => { type $t = i16; $body }
-            $crate::DType::I32 => { type $t = i32; $body }
-            $crate::DType::I64 => { type $t = i64; $body }
-            $crate::DType::F16 => { type $t = ::half::f16; $body }
-            $crate::DType::BF16 => { type $t = ::half::bf16; $body }
-            $crate::DType::F32 => { type $t = f32; $body }
-            $crate::DType::F64 => { type $t = f64; $body }
+            $crate::DType::Bool | $crate::DType::U8 => {
+                type $t = u8;
+                $body
+            }
+            $crate::DType::U16 => {
+                type $t = u16;
+                $body
+            }
+            $crate::DType::U32 => {
+                type $t = u32;
+                $body
+            }
+            $crate::DType::U64 => {
+                type $t = u64;
+                $body
+            }
+            $crate::DType::I8 => {
+                type $t = i8;
+                $body
+            }
+            $crate::DType::I16 => {
+                type $t = i16;
+                $body
+            }
+            $crate::DType::I32 => {
+                type $t = i32;
+                $body
+            }
+            $crate::DType::I64 => {
+                type $t = i64;
+                $body
+            }
+            $crate::DType::F16 => {
+                type $t = ::half::f16;
+                $body
+            }
+            $crate::DType::BF16 => {
+                type $t = ::half::bf16;
+                $body
+            }
+            $crate::DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            $crate::DType::F64 => {
+                type $t = f64;
+                $body
+            }
             $crate::DType::String => $other,
         }
     };

@@ -242,9 +242,7 @@ impl std::error::Error for Error {}
 impl PartialEq for Error {
     /// Two errors are equal when their kind, words and places are.
     fn eq(&self, other: &Self) -> bool {
-        self.0.kind == other.0.kind
-            && self.0.message == other.0.message
-            && self.0.context == other.0.context
+        self.0.kind == other.0.kind && self.0.message == other.0.message && self.0.context == other.0.context
     }
 }
 

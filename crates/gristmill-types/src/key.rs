@@ -51,7 +51,10 @@ impl Key {
 
 /// One Philox block keyed by `what` over the counter made of the key and `n`: a good 128-bit mixer.
 fn mix(key: u128, what: u32, n: u64) -> u128 {
-    let a = philox_block([key as u32 ^ what, (key >> 32) as u32], [(key >> 64) as u32, (key >> 96) as u32, n as u32, (n >> 32) as u32]);
+    let a = philox_block(
+        [key as u32 ^ what, (key >> 32) as u32],
+        [(key >> 64) as u32, (key >> 96) as u32, n as u32, (n >> 32) as u32],
+    );
     u128::from(a[0]) | u128::from(a[1]) << 32 | u128::from(a[2]) << 64 | u128::from(a[3]) << 96
 }
 
@@ -68,7 +71,9 @@ mod tests {
                 let root = Key::root(source, iteration);
                 for i in 0..20 {
                     let k = root.at(i);
-                    for relative in [k, k.child(0), k.child(1), k.epoch(0), k.epoch(1), Key::join([k]), Key::join([k, k])] {
+                    for relative in
+                        [k, k.child(0), k.child(1), k.epoch(0), k.epoch(1), Key::join([k]), Key::join([k, k])]
+                    {
                         assert!(seen.insert(relative), "{source} {iteration} {i}");
                     }
                 }

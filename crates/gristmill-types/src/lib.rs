@@ -9,6 +9,7 @@ pub mod block;
 pub mod buffer;
 pub mod bytes;
 pub mod dtype;
+pub mod elements;
 pub mod error;
 pub mod key;
 pub mod rng;

@@ -33,9 +33,10 @@ impl Shape {
         shape.rank = dims.len() as u8;
         let mut count = 1usize;
         for &d in dims {
-            count = count.checked_mul(d.max(1)).filter(|&c| c <= isize::MAX as usize / 16).ok_or_else(
-                || Error::invalid(format!("shape {dims:?} has too many elements")),
-            )?;
+            count = count
+                .checked_mul(d.max(1))
+                .filter(|&c| c <= isize::MAX as usize / 16)
+                .ok_or_else(|| Error::invalid(format!("shape {dims:?} has too many elements")))?;
         }
         Ok(shape)
     }

@@ -73,8 +73,7 @@ impl PartialShape {
     pub fn compatible(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Some(a), Some(b)) => {
-                a.len() == b.len()
-                    && a.iter().zip(b).all(|(x, y)| x.is_none() || y.is_none() || x == y)
+                a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.is_none() || y.is_none() || x == y)
             }
             _ => true,
         }
@@ -195,7 +194,9 @@ impl Spec {
         match self {
             Self::Tensor { dtype, .. } => Self::Tensor { dtype: *dtype, shape },
             Self::Sparse { dtype, .. } => Self::Sparse { dtype: *dtype, shape },
-            Self::Ragged { dtype, ragged_rank, .. } => Self::Ragged { dtype: *dtype, shape, ragged_rank: *ragged_rank },
+            Self::Ragged { dtype, ragged_rank, .. } => {
+                Self::Ragged { dtype: *dtype, shape, ragged_rank: *ragged_rank }
+            }
         }
     }
 
@@ -225,7 +226,9 @@ impl Spec {
     #[must_use]
     pub fn unbatched(&self) -> Self {
         match self {
-            Self::Ragged { dtype, shape, ragged_rank: 1 } => Self::Tensor { dtype: *dtype, shape: shape.row() },
+            Self::Ragged { dtype, shape, ragged_rank: 1 } => {
+                Self::Tensor { dtype: *dtype, shape: shape.row() }
+            }
             Self::Ragged { dtype, shape, ragged_rank } => {
                 Self::Ragged { dtype: *dtype, shape: shape.row(), ragged_rank: ragged_rank - 1 }
             }

@@ -56,14 +56,20 @@ impl<T> Structure<T> {
     pub fn try_map<U, E>(&self, next: &mut impl FnMut(&T) -> Result<U, E>) -> Result<Structure<U>, E> {
         Ok(match self {
             Self::Leaf(t) => Structure::Leaf(next(t)?),
-            Self::Tuple(items) => Structure::Tuple(items.iter().map(|i| i.try_map(next)).collect::<Result<_, E>>()?),
-            Self::List(items) => Structure::List(items.iter().map(|i| i.try_map(next)).collect::<Result<_, E>>()?),
+            Self::Tuple(items) => {
+                Structure::Tuple(items.iter().map(|i| i.try_map(next)).collect::<Result<_, E>>()?)
+            }
+            Self::List(items) => {
+                Structure::List(items.iter().map(|i| i.try_map(next)).collect::<Result<_, E>>()?)
+            }
             Self::Dict(entries) => {
                 let mut made: Vec<Option<Structure<U>>> = entries.iter().map(|_| None).collect();
                 for i in Self::sorted(entries) {
                     made[i] = Some(entries[i].1.try_map(next)?);
                 }
-                Structure::Dict(entries.iter().zip(made).filter_map(|(e, m)| m.map(|m| (e.0.clone(), m))).collect())
+                Structure::Dict(
+                    entries.iter().zip(made).filter_map(|(e, m)| m.map(|m| (e.0.clone(), m))).collect(),
+                )
             }
             Self::Named(name, entries) => Structure::Named(
                 name.clone(),
@@ -94,7 +100,9 @@ impl<T> Structure<T> {
                     && a.iter().all(|(k, x)| b.iter().any(|(l, y)| k == l && x.same_nesting(y)))
             }
             (Self::Named(n, a), Structure::Named(m, b)) => {
-                n == m && a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.0 == y.0 && x.1.same_nesting(&y.1))
+                n == m
+                    && a.len() == b.len()
+                    && a.iter().zip(b).all(|(x, y)| x.0 == y.0 && x.1.same_nesting(&y.1))
             }
             _ => false,
         }
@@ -103,7 +111,10 @@ impl<T> Structure<T> {
 
 impl<T: std::fmt::Display> std::fmt::Display for Structure<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        fn list<T: std::fmt::Display>(f: &mut std::fmt::Formatter<'_>, items: &[Structure<T>]) -> std::fmt::Result {
+        fn list<T: std::fmt::Display>(
+            f: &mut std::fmt::Formatter<'_>,
+            items: &[Structure<T>],
+        ) -> std::fmt::Result {
             for (i, item) in items.iter().enumerate() {
                 write!(f, "{}{item}", if i > 0 { ", " } else { "" })?;
             }

@@ -1,6 +1,6 @@
 //! Dense tensors over shared memory.
-#![allow(unsafe_code)]
 
+use crate::elements::{self, as_bytes, cast_slice};
 use crate::{Buffer, Bytes, DType, Element, Error, Result, Shape};
 use std::sync::Arc;
 
@@ -23,32 +23,6 @@ enum Data {
     Strings { items: Arc<Vec<Bytes>>, start: usize },
 }
 
-/// The elements as bytes of memory. bf16 and f16 are the `half` crate's types.
-fn as_bytes<T: Element>(values: &[T]) -> &[u8] {
-    // SAFETY: Element types are plain numbers without padding.
-    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
-}
-
-/// Sees bytes as elements; `None` if the address or length does not fit.
-pub fn cast_slice<T: Element>(bytes: &[u8]) -> Option<&[T]> {
-    let size = size_of::<T>();
-    if !bytes.len().is_multiple_of(size) || !(bytes.as_ptr() as usize).is_multiple_of(align_of::<T>()) {
-        return None;
-    }
-    // SAFETY: aligned, a whole number of elements, and every bit pattern is a valid Element.
-    Some(unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / size) })
-}
-
-/// Sees bytes as elements for writing; `None` if the address or length does not fit.
-pub fn cast_slice_mut<T: Element>(bytes: &mut [u8]) -> Option<&mut [T]> {
-    let size = size_of::<T>();
-    if !bytes.len().is_multiple_of(size) || !(bytes.as_ptr() as usize).is_multiple_of(align_of::<T>()) {
-        return None;
-    }
-    // SAFETY: as in cast_slice, and the borrow is exclusive.
-    Some(unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / size) })
-}
-
 impl Tensor {
     /// A tensor over a whole buffer.
     ///
@@ -64,7 +38,11 @@ impl Tensor {
     /// `Internal` if the range lies outside the buffer or the offset is not aligned to the dtype.
     pub fn from_shared(dtype: DType, shape: Shape, buffer: Arc<Buffer>, offset: usize) -> Result<Self> {
         let need = shape.count() * dtype.size();
-        if !dtype.is_plain() || offset > buffer.len() || need > buffer.len() - offset || !offset.is_multiple_of(dtype.size()) {
+        if !dtype.is_plain()
+            || offset > buffer.len()
+            || need > buffer.len() - offset
+            || !offset.is_multiple_of(dtype.size())
+        {
             return Err(Error::internal(format!(
                 "a {dtype} tensor of shape {shape} at byte {offset} does not fit a buffer of {} bytes",
                 buffer.len()
@@ -87,9 +65,7 @@ impl Tensor {
         }
         let data = if bytes.len() <= INLINE {
             let mut inline = [0u64; INLINE / 8];
-            // SAFETY: the array is 16 initialised bytes and the slice covers exactly them.
-            let raw = unsafe { std::slice::from_raw_parts_mut(inline.as_mut_ptr().cast::<u8>(), INLINE) };
-            raw[..bytes.len()].copy_from_slice(bytes);
+            elements::as_bytes_mut(&mut inline)[..bytes.len()].copy_from_slice(bytes);
             Data::Inline(inline)
         } else {
             Data::Shared { buffer: Arc::new(Buffer::from_slice(bytes)), offset: 0 }
@@ -138,15 +114,21 @@ impl Tensor {
 
     /// A string tensor of shape `[n]`.
     pub fn string_vector(items: Vec<Bytes>) -> Self {
-        Self { dtype: DType::String, shape: Shape::vector(items.len()), data: Data::Strings { items: Arc::new(items), start: 0 } }
+        Self {
+            dtype: DType::String,
+            shape: Shape::vector(items.len()),
+            data: Data::Strings { items: Arc::new(items), start: 0 },
+        }
     }
 
     /// A tensor of zeros (empty strings).
     pub fn zeros(dtype: DType, shape: Shape) -> Self {
         if dtype == DType::String {
-            return Self::strings(shape, vec![Bytes::EMPTY; shape.count()]).expect("as many as the shape has");
+            return Self::strings(shape, vec![Bytes::EMPTY; shape.count()])
+                .expect("as many as the shape has");
         }
-        Self::from_buffer(dtype, shape, Buffer::zeroed(shape.count() * dtype.size())).expect("sized by the shape")
+        Self::from_buffer(dtype, shape, Buffer::zeroed(shape.count() * dtype.size()))
+            .expect("sized by the shape")
     }
 
     /// The dtype.
@@ -193,9 +175,9 @@ impl Tensor {
     /// `Internal` if `T` is not the tensor's element type (`u8` also reads bool).
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
         let fits = T::DTYPE == self.dtype || (T::DTYPE == DType::U8 && self.dtype == DType::Bool);
-        fits.then(|| cast_slice(self.bytes())).flatten().ok_or_else(|| {
-            Error::internal(format!("a {} tensor was read as {}", self.dtype, T::DTYPE))
-        })
+        fits.then(|| cast_slice(self.bytes()))
+            .flatten()
+            .ok_or_else(|| Error::internal(format!("a {} tensor was read as {}", self.dtype, T::DTYPE)))
     }
 
     /// The elements of a string tensor; empty for other dtypes.
@@ -396,38 +378,4 @@ impl std::fmt::Debug for Tensor {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_share_memory() {
-        let t = Tensor::from_vec(Shape::new(&[3, 4]).unwrap(), &(0..12i64).collect::<Vec<_>>()).unwrap();
-        assert_eq!(t.row(2).as_slice::<i64>().unwrap(), &[8, 9, 10, 11]);
-        assert_eq!(t.rows(1, 2).row(0), t.row(1));
-        assert_eq!(t.row(1).bytes().as_ptr(), t.bytes()[32..].as_ptr());
-        assert_eq!(Tensor::stack(&[t.row(0), t.row(1), t.row(2)]).unwrap(), t);
-    }
-
-    #[test]
-    fn inline_tensors_behave_alike() {
-        let t = Tensor::vector(&[1i32, 2, 3]);
-        assert_eq!(t.row(1).item::<i32>().unwrap(), 2);
-        assert_eq!(t.rows(1, 2), Tensor::vector(&[2i32, 3]));
-        assert_eq!(t.clone().pinned(), t);
-        assert!(t.as_slice::<f32>().is_err());
-    }
-
-    #[test]
-    fn strings_keep_their_rows() {
-        let t = Tensor::string_vector(vec!["a".into(), "bc".into()]);
-        assert_eq!(t.row(1), Tensor::string("bc"));
-        assert_eq!((t.byte_len(), t.rows(0, 1).count()), (3, 1));
-    }
-
-    #[test]
-    fn wrong_sizes_are_refused() {
-        assert!(Tensor::from_bytes(DType::F32, Shape::vector(2), &[0; 7]).is_err());
-        assert!(Tensor::vector(&[1u8, 2]).reshaped(Shape::vector(3)).is_err());
-        assert!(Tensor::from_buffer(DType::I64, Shape::vector(2), Buffer::zeroed(8)).is_err());
-    }
-}
+mod tests;

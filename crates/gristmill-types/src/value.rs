@@ -43,8 +43,10 @@ impl Value {
     pub fn tensor(&self) -> Result<&Tensor> {
         match self {
             Self::Tensor(t) => Ok(t),
-            other => Err(Error::invalid(format!("expected a dense tensor, found a {} one", other.kind_name()))
-                .hint("sparse.to_dense makes a sparse tensor dense, .to_tensor() a ragged one")),
+            other => {
+                Err(Error::invalid(format!("expected a dense tensor, found a {} one", other.kind_name()))
+                    .hint("sparse.to_dense makes a sparse tensor dense, .to_tensor() a ragged one"))
+            }
         }
     }
 
@@ -55,7 +57,9 @@ impl Value {
     pub fn sparse(&self) -> Result<&Sparse> {
         match self {
             Self::Sparse(s) => Ok(s),
-            other => Err(Error::invalid(format!("expected a sparse tensor, found a {} one", other.kind_name()))),
+            other => {
+                Err(Error::invalid(format!("expected a sparse tensor, found a {} one", other.kind_name())))
+            }
         }
     }
 
@@ -66,7 +70,9 @@ impl Value {
     pub fn ragged(&self) -> Result<&Ragged> {
         match self {
             Self::Ragged(r) => Ok(r),
-            other => Err(Error::invalid(format!("expected a ragged tensor, found a {} one", other.kind_name()))),
+            other => {
+                Err(Error::invalid(format!("expected a ragged tensor, found a {} one", other.kind_name())))
+            }
         }
     }
 
@@ -118,7 +124,9 @@ impl Value {
         match self {
             Self::Tensor(t) => t.byte_len(),
             Self::Sparse(s) => s.indices.byte_len() + s.values.byte_len() + s.dense_shape.byte_len(),
-            Self::Ragged(r) => r.flat_values.byte_len() + r.row_splits.iter().map(Tensor::byte_len).sum::<usize>(),
+            Self::Ragged(r) => {
+                r.flat_values.byte_len() + r.row_splits.iter().map(Tensor::byte_len).sum::<usize>()
+            }
         }
     }
 
@@ -162,7 +170,9 @@ impl Value {
     /// `InvalidArgument` for a scalar.
     pub fn unstack(&self, i: usize) -> Result<Self> {
         match self {
-            Self::Tensor(t) if t.shape().rank() == 0 => Err(Error::invalid("unbatching a tensor is only supported for rank >= 1")),
+            Self::Tensor(t) if t.shape().rank() == 0 => {
+                Err(Error::invalid("unbatching a tensor is only supported for rank >= 1"))
+            }
             Self::Tensor(t) => Ok(Self::Tensor(t.row(i))),
             Self::Sparse(s) => unstack_sparse(s, i),
             Self::Ragged(r) => unstack_ragged(r, i),
@@ -252,7 +262,11 @@ fn unstack_sparse(s: &Sparse, i: usize) -> Result<Value> {
         }
     }
     let n = values.len();
-    let values = if values.is_empty() { Tensor::zeros(s.values.dtype(), Shape::vector(0)) } else { Tensor::stack(&values)? };
+    let values = if values.is_empty() {
+        Tensor::zeros(s.values.dtype(), Shape::vector(0))
+    } else {
+        Tensor::stack(&values)?
+    };
     Ok(Sparse {
         indices: Tensor::from_vec(Shape::new(&[n, rank - 1])?, &indices)?,
         values,
@@ -316,7 +330,8 @@ mod tests {
     fn sparse(values: &[f32], len: i64) -> Value {
         let n = values.len();
         Sparse {
-            indices: Tensor::from_vec(Shape::new(&[n, 1]).unwrap(), &(0..n as i64).collect::<Vec<_>>()).unwrap(),
+            indices: Tensor::from_vec(Shape::new(&[n, 1]).unwrap(), &(0..n as i64).collect::<Vec<_>>())
+                .unwrap(),
             values: Tensor::vector(values),
             dense_shape: Tensor::vector(&[len]),
         }

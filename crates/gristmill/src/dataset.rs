@@ -2,9 +2,9 @@
 
 use crate::f::{Sym, trace};
 use gristmill_plan::dataset::{
-    Batch, Cache, Cardinality, Compression, Concatenate, ElementSpec, Enumerate, Filter, FlatMap, IgnoreErrors, Interleave,
-    Map, Operand, Options, Plan, Prefetch, Range, Repeat, Shard, Shuffle, Skip, Take, Template, TensorSlices, Tensors,
-    TfRecord, Unbatch, WithOptions, Zip,
+    Batch, Cache, Cardinality, Compression, Concatenate, ElementSpec, Enumerate, Filter, FlatMap,
+    IgnoreErrors, Interleave, Map, Operand, Options, Plan, Prefetch, Range, Repeat, Shard, Shuffle, Skip,
+    Take, Template, TensorSlices, Tensors, TfRecord, Unbatch, WithOptions, Zip,
 };
 use gristmill_runtime::DatasetIterator;
 use gristmill_storage::Stores;
@@ -72,7 +72,8 @@ impl Dataset {
         }
         let items = found.iter().map(|p| Bytes::copy_from(p.as_encoded_bytes())).collect();
         let components = vec![Operand::Const(Tensor::string_vector(items).into())];
-        Plan::new(TensorSlices { structure: Structure::Leaf(0), components, paths: true }, Vec::new()).map(Self::from_plan)
+        Plan::new(TensorSlices { structure: Structure::Leaf(0), components, paths: true }, Vec::new())
+            .map(Self::from_plan)
     }
 
     /// The records of TFRecord files, file after file; compression is found from the bytes.
@@ -80,9 +81,11 @@ impl Dataset {
     /// # Errors
     /// None: files are opened when they are read.
     pub fn tfrecord<P: AsRef<OsStr>>(files: &[P]) -> Result<Self> {
-        let items: Vec<Bytes> = files.iter().map(|f| Bytes::copy_from(f.as_ref().as_encoded_bytes())).collect();
+        let items: Vec<Bytes> =
+            files.iter().map(|f| Bytes::copy_from(f.as_ref().as_encoded_bytes())).collect();
         let files = Operand::Const(Tensor::strings(Shape::vector(items.len()), items)?.into());
-        Plan::new(TfRecord { files, compression: Compression::Detect, verify: true }, Vec::new()).map(Self::from_plan)
+        Plan::new(TfRecord { files, compression: Compression::Detect, verify: true }, Vec::new())
+            .map(Self::from_plan)
     }
 
     /// The plan.
@@ -125,7 +128,8 @@ impl Dataset {
 
     fn template(&self, plan: impl FnOnce(&[Operand]) -> Result<Self>) -> Result<Template> {
         let specs = self.specs();
-        let params: Vec<Operand> = specs.iter().enumerate().map(|(i, s)| Operand::Param(i, s.clone())).collect();
+        let params: Vec<Operand> =
+            specs.iter().enumerate().map(|(i, s)| Operand::Param(i, s.clone())).collect();
         let inner = plan(&params)?;
         let graph = trace(specs, |args| Ok(args.to_vec()))?;
         Ok(Template::new(&graph, Vec::new(), inner.plan, &self.plan))
@@ -144,7 +148,12 @@ impl Dataset {
     ///
     /// # Errors
     /// What the function returns; 0 for either number.
-    pub fn interleave(&self, cycle: usize, block: usize, plan: impl FnOnce(&[Operand]) -> Result<Self>) -> Result<Self> {
+    pub fn interleave(
+        &self,
+        cycle: usize,
+        block: usize,
+        plan: impl FnOnce(&[Operand]) -> Result<Self>,
+    ) -> Result<Self> {
         let template = self.template(plan)?;
         self.plan.then(Interleave { template, cycle, block, parallel: None }).map(Self::from_plan)
     }

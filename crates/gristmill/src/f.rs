@@ -49,7 +49,8 @@ pub fn trace(inputs: Vec<Spec>, function: impl FnOnce(&[Sym]) -> Result<Vec<Sym>
 /// `Unimplemented` for an unknown op; what its inference refuses.
 #[track_caller]
 pub fn call(name: &str, inputs: &[&Sym], attrs: Vec<(&str, Attr)>) -> Result<Vec<Sym>> {
-    let first = inputs.first().ok_or_else(|| Error::invalid(format!("{name} needs at least one symbolic input")))?;
+    let first =
+        inputs.first().ok_or_else(|| Error::invalid(format!("{name} needs at least one symbolic input")))?;
     if inputs.iter().any(|s| !Rc::ptr_eq(&s.graph, &first.graph)) {
         return Err(Error::invalid(format!("the inputs of {name} belong to different functions")));
     }

@@ -1,9 +1,10 @@
 """Datasets: ``tf.data``."""
 
 from gristmill.data import experimental
-from gristmill.data._dataset import Dataset, TFRecordDataset
+from gristmill.data._dataset import Dataset
 from gristmill.data._iterator import Iterator
 from gristmill.data._options import Options, ThreadingOptions
+from gristmill.data._records import TFRecordDataset
 from gristmill.data._sources import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
 from gristmill.specs import DatasetSpec
 

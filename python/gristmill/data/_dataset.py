@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gristmill import _native, _trace, dtypes
-from gristmill.convert import constant, convert_to_tensor
+from gristmill.convert import constant
 from gristmill.data import _structure as st
-from gristmill.data._functions import number, operand, trace, trace_dataset
+from gristmill.data._functions import number, trace, trace_dataset
 from gristmill.data._iterator import Iterator, numpy_iterator
 from gristmill.data._keras import KerasAdapter, merged_class
 from gristmill.data._options import Options
@@ -347,71 +347,3 @@ class Dataset(Sources, KerasAdapter):
     def __repr__(self) -> str:
         name = self._plan.tree().split("(", 1)[0]
         return f"<{name} dataset element_spec={self.element_spec}>"
-
-
-class TFRecordDataset(Dataset):
-    """The records of record files, each a string scalar.
-
-    Args:
-        filenames: A path, a list of paths, a string tensor, or a dataset of them.
-        compression_type: ``"GZIP"`` or ``"ZLIB"``; seen from each file if empty or not given.
-        buffer_size: Accepted; the engine decides.
-        num_parallel_reads: Files read in turn. With `AUTOTUNE` they are read ahead in parallel and
-            given file after file.
-        name: Accepted for TensorFlow's sake.
-        verify: Whether checksums are checked.
-    """
-
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-        *,
-        verify: bool = True,
-    ) -> None:
-        turns = 1 if num_parallel_reads is None else int(num_parallel_reads)
-        kind = (
-            compression_type.numpy() if isinstance(compression_type, Tensor) else compression_type
-        )
-        if isinstance(kind, bytes):
-            kind = kind.decode()
-        kind = kind or None
-
-        def read(paths: Any) -> Dataset:
-            plan = _native.Plan.tf_record(operand(paths), kind, verify)
-            return Dataset._make(plan, 0)
-
-        made: Dataset
-        if isinstance(filenames, Dataset):
-            one_by_one = filenames.flat_map
-            made = filenames.interleave(read, turns, 1, turns) if turns > 1 else one_by_one(read)
-        else:
-            paths = _paths(filenames)
-            if turns > 1:
-                flat = (
-                    paths
-                    if paths.shape.rank == 1
-                    else _trace.call("reshape", [paths, convert_to_tensor([-1])])
-                )
-                made = Dataset.from_tensor_slices(flat).interleave(read, turns, 1, turns)
-            else:
-                made = read(paths)
-        self._plan = made._plan
-        self._structure = 0
-
-
-def _paths(filenames: Any) -> Tensor:
-    import os
-
-    if isinstance(filenames, (list, tuple)):
-        filenames = [os.fspath(f) if hasattr(f, "__fspath__") else f for f in filenames]
-    try:
-        return convert_to_tensor(filenames, dtypes.string)
-    except (TypeError, ValueError):
-        raise TypeError(
-            "The `filenames` argument must contain `tf.string` elements. Got "
-            f"{filenames!r:.100} elements."
-        ) from None

@@ -70,6 +70,28 @@ class Sources:
         return Dataset._make(plan, 0)
 
     @staticmethod
+    def counter(
+        start: Any = 0, step: Any = 1, dtype: DTypeLike = dtypes.int64, name: str | None = None
+    ) -> Dataset:
+        """Makes a dataset that counts without end.
+
+        Args:
+            start: The first number.
+            step: The distance between numbers, not 0.
+            dtype: int32 or int64.
+            name: Accepted for TensorFlow's sake.
+
+        Raises:
+            ValueError: If ``step`` is 0.
+        """
+        if int(step) == 0:
+            raise ValueError("step must not be 0")
+        limits = dtypes.as_dtype(dtype)
+        stop = limits.max if int(step) > 0 else limits.min
+        # One pass ends beyond any practical reach; repeating it makes the length infinite.
+        return Sources.range(int(start), stop, int(step), output_type=dtype).repeat()
+
+    @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """Makes a dataset of one element.
 

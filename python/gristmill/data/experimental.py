@@ -8,6 +8,7 @@ from typing import Any
 from gristmill.data._dataset import Dataset
 from gristmill.data._options import AutotuneOptions, DistributeOptions, OptimizationOptions
 from gristmill.data._sources import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
+from gristmill.dtypes import DTypeLike, int64
 from gristmill.tensor import Tensor
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
     "AutotuneOptions",
+    "Counter",
     "DistributeOptions",
     "OptimizationOptions",
     "cardinality",
@@ -43,6 +45,11 @@ def ignore_errors(log_warning: bool = False) -> Callable[[Dataset], Dataset]:
 def unbatch() -> Callable[[Dataset], Dataset]:
     """Returns `Dataset.unbatch` for `Dataset.apply`."""
     return lambda dataset: dataset.unbatch()
+
+
+def Counter(start: Any = 0, step: Any = 1, dtype: DTypeLike = int64) -> Dataset:
+    """Returns `Dataset.counter`."""
+    return Dataset.counter(start, step, dtype)
 
 
 def enumerate_dataset(start: int = 0) -> Callable[[Dataset], Dataset]:

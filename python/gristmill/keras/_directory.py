@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gristmill import _array, _native, dtypes, image, io
+from gristmill import _array, _create, _native, dtypes, image, io
 from gristmill.data import AUTOTUNE, Dataset
 
 _FORMATS = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
@@ -257,7 +257,7 @@ def _pairs(paths: list[str], numbers: list[int], mode: str | None, classes: int)
     if mode == "binary":
         labels = labels.map(lambda x: _array.expand_dims(_array.cast(x, dtypes.float32), -1))
     elif mode == "categorical":
-        labels = labels.map(lambda x: _array.one_hot(x, classes))
+        labels = labels.map(lambda x: _create.one_hot(x, classes))
     return Dataset.zip((files, labels))
 
 

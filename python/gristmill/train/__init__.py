@@ -4,14 +4,8 @@ Bytes are those of protobuf's deterministic form: keys in ascending order, lists
 """
 
 from gristmill.train._lists import BytesList, FloatList, Int64List
-from gristmill.train._messages import (
-    Example,
-    Feature,
-    FeatureList,
-    FeatureLists,
-    Features,
-    SequenceExample,
-)
+from gristmill.train._messages import Feature, FeatureList, FeatureLists, Features
+from gristmill.train._records import Example, SequenceExample
 
 __all__ = [
     "BytesList",

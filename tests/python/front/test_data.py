@@ -4,9 +4,10 @@ import collections
 import gc
 import threading
 
-import gristmill as gm
 import numpy as np
 import pytest
+
+import gristmill as gm
 from gristmill.data import Dataset
 
 Pair = collections.namedtuple("Pair", ["left", "right"])

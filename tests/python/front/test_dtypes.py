@@ -1,9 +1,10 @@
 """Dtypes and shapes."""
 
-import gristmill as gm
 import ml_dtypes
 import numpy as np
 import pytest
+
+import gristmill as gm
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,10 @@ import abc
 import sys
 import types
 
-import gristmill as gm
 import numpy as np
 import pytest
+
+import gristmill as gm
 from gristmill.data import Dataset
 
 NAME = "keras.src.trainers.data_adapters.data_adapter"

@@ -2,8 +2,9 @@
 
 import collections
 
-import gristmill as gm
 import pytest
+
+import gristmill as gm
 
 Point = collections.namedtuple("Point", ["x", "y"])
 

@@ -38,7 +38,10 @@ def test_ctrl_c_ends_a_wait():
     time.sleep(0.5)
     before = time.monotonic()
     child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=30)
+    try:
+        _, err = child.communicate(timeout=30)
+    finally:
+        child.kill()
     assert time.monotonic() - before < 5
     assert "KeyboardInterrupt" in err
     assert child.returncode != 0

@@ -3,10 +3,11 @@
 import copy
 import pickle
 
-import gristmill as gm
 import ml_dtypes
 import numpy as np
 import pytest
+
+import gristmill as gm
 
 
 @pytest.mark.parametrize(

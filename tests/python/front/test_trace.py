@@ -1,8 +1,9 @@
 """Tensors in traced functions."""
 
-import gristmill as gm
 import numpy as np
 import pytest
+
+import gristmill as gm
 from gristmill import _trace
 from gristmill.errors import InaccessibleTensorError, OperatorNotAllowedInGraphError
 

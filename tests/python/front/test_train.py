@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+
 from gristmill import train
 
 # features { feature { key: "a" value { int64_list { value: [1, 2] } } } }

@@ -22,6 +22,8 @@ class Better:
     value: Any = None
     like: str = ""
     warns: str = ""
+    #: The recorded error still comes, after ``value``.
+    then_error: bool = False
 
 
 _FOUR = {"dict": {"a": {"dtype": "int64", "shape": [], "data": [4]}}}
@@ -39,6 +41,19 @@ BETTER: dict[str, Better] = {
     "framing.read.gzip_read_as_plain": Better(
         "a compressed file read without a compression type is recognised by its head",
         like="framing.read.garbage_tail_short",
+    ),
+    "framing.read.zlib_trailer_bad": Better(
+        "records whose own checksums hold are given before the stream's checksum fails",
+        {
+            "dtype": "string",
+            "shape": [3],
+            "b64": [
+                "COwEeelbs0/2CA==",
+                "BZmiE3sRu09RIv8SE3OLXrwL5u8=",
+                "vLy0Icv26ldaFa955hPf22rxygfdf5IDn6lhYZUD",
+            ],
+        },
+        then_error=True,
     ),
     "parse.single.unknown_field_features": Better(_UNKNOWN_FIELD, _FOUR),
     "parse.single.unknown_field_entry": Better(_UNKNOWN_FIELD, _FOUR),

@@ -47,6 +47,9 @@ def problems(
     better = None if reference else BETTER.get(case["id"])
     if better is not None:
         value = better.value or cases.by_id(better.like or case["id"])["expect"]
+        if better.then_error:
+            case = {**case, "expect": value}
+            return list(_error_problems(case, outcome, decoder, reference=reference))
         return [
             *_value_problems(value, case, outcome, decoder),
             *_warning_problems(better, outcome),

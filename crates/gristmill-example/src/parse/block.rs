@@ -53,10 +53,7 @@ impl Parser {
 
     /// Whether a result may go to a [`ColumnDest::Strings`], by result.
     pub fn is_strings(&self) -> Vec<bool> {
-        self.outputs
-            .iter()
-            .map(|o| matches!(&o.make, Make::Fixed(f) if f.dtype == DType::String))
-            .collect()
+        self.outputs.iter().map(|o| matches!(&o.make, Make::Fixed(f) if f.dtype == DType::String)).collect()
     }
 
     /// Parses record after record into `dest`, which has one entry per result. Stops at the first
@@ -65,11 +62,7 @@ impl Parser {
     ///
     /// # Errors
     /// In the result: as [`Parser::parse_single`], or `Internal` if `dest` does not fit the results.
-    pub fn parse_block(
-        &self,
-        records: &[Bytes],
-        dest: &mut [ColumnDest<'_>],
-    ) -> (usize, Option<Error>) {
+    pub fn parse_block(&self, records: &[Bytes], dest: &mut [ColumnDest<'_>]) -> (usize, Option<Error>) {
         if let Err(e) = self.check(records.len(), dest) {
             return (0, Some(e));
         }
@@ -103,12 +96,8 @@ impl Parser {
             match (&output.make, d) {
                 (Make::Fixed(f), ColumnDest::Plain(out)) => {
                     let n = f.row_bytes();
-                    f.write_row(
-                        data,
-                        scratch.found[f.slot],
-                        &mut out[row * n..(row + 1) * n],
-                    )
-                    .map_err(|fault| explain(&fault, &self.keys, data, Place::Single))?;
+                    f.write_row(data, scratch.found[f.slot], &mut out[row * n..(row + 1) * n])
+                        .map_err(|fault| explain(&fault, &self.keys, data, Place::Single))?;
                 }
                 (Make::Fixed(f), ColumnDest::Strings(out)) => {
                     f.push_strings(record, scratch.found[f.slot], out)
@@ -135,10 +124,9 @@ impl Parser {
         for (o, d) in self.outputs.iter().zip(dest) {
             let fits = match (&o.make, d) {
                 (_, ColumnDest::Values(_)) => true,
-                (Make::Fixed(f), ColumnDest::Plain(out)) if f.dtype != DType::String => f
-                    .row_bytes()
-                    .checked_mul(records)
-                    .is_some_and(|need| need <= out.len()),
+                (Make::Fixed(f), ColumnDest::Plain(out)) if f.dtype != DType::String => {
+                    f.row_bytes().checked_mul(records).is_some_and(|need| need <= out.len())
+                }
                 (Make::Fixed(f), ColumnDest::Strings(_)) => f.dtype == DType::String,
                 _ => false,
             };

@@ -22,10 +22,7 @@ pub(crate) fn var_len(lists: Lists, form: Form) -> Result<Value> {
     let (indices, dense_shape) = match form {
         Form::Single => {
             let indices: Vec<i64> = (0..n as i64).collect();
-            (
-                Tensor::from_vec(Shape::new(&[n, 1])?, &indices)?,
-                Tensor::vector(&[n as i64]),
-            )
+            (Tensor::from_vec(Shape::new(&[n, 1])?, &indices)?, Tensor::vector(&[n as i64]))
         }
         Form::Batch => {
             let mut indices = Vec::with_capacity(2 * n);
@@ -36,12 +33,7 @@ pub(crate) fn var_len(lists: Lists, form: Form) -> Result<Value> {
             (Tensor::from_vec(Shape::new(&[n, 2])?, &indices)?, shape)
         }
     };
-    Ok(Sparse {
-        indices,
-        values: flat.into_vector(),
-        dense_shape,
-    }
-    .into())
+    Ok(Sparse { indices, values: flat.into_vector(), dense_shape }.into())
 }
 
 /// `FixedLenSequenceFeature`: rows of `row`'s shape, in a batch padded to the longest record.
@@ -54,14 +46,8 @@ pub(crate) fn sequence(
 ) -> At<Result<Value>> {
     let Lists { flat, counts } = lists;
     let stride = row.count();
-    if let Some(i) = counts
-        .iter()
-        .position(|&c| if stride == 0 { c != 0 } else { c % stride != 0 })
-    {
-        let what = What::Multiple {
-            found: counts[i],
-            row: *row,
-        };
+    if let Some(i) = counts.iter().position(|&c| if stride == 0 { c != 0 } else { c % stride != 0 }) {
+        let what = What::Multiple { found: counts[i], row: *row };
         return Err((i, FaultIn::boxed(slot, flat.kind().dtype(), what)));
     }
     let longest = counts.iter().copied().max().unwrap_or(0);
@@ -70,9 +56,7 @@ pub(crate) fn sequence(
         Form::Single => flat.into_tensor(shape).map(Value::from),
         Form::Batch => {
             let shape = shape.prepend(counts.len())?;
-            flat.padded(&counts, longest, default)
-                .into_tensor(shape)
-                .map(Value::from)
+            flat.padded(&counts, longest, default).into_tensor(shape).map(Value::from)
         }
     }))
 }
@@ -97,14 +81,8 @@ pub(crate) fn sparse_feature(
         .collect();
     for (i, &count) in values.counts.iter().enumerate() {
         if let Some(other) = indices.iter().find(|l| l.counts[i] != count) {
-            let text = format!(
-                "sparse feature has {count} values, but {} indices",
-                other.counts[i]
-            );
-            return Err((
-                i,
-                FaultIn::boxed(value_slot, values.flat.kind().dtype(), What::Composed(text)),
-            ));
+            let text = format!("sparse feature has {count} values, but {} indices", other.counts[i]);
+            return Err((i, FaultIn::boxed(value_slot, values.flat.kind().dtype(), What::Composed(text))));
         }
     }
     let mut rows = Vec::with_capacity(n);
@@ -126,12 +104,7 @@ pub(crate) fn sparse_feature(
     let values = values.flat.reordered(&order).into_vector();
     Ok(Shape::new(&[n, rank]).and_then(|shape| {
         let indices = Tensor::from_vec(shape, &flat_indices)?;
-        Ok(Sparse {
-            indices,
-            values,
-            dense_shape: Tensor::vector(&dense_shape),
-        }
-        .into())
+        Ok(Sparse { indices, values, dense_shape: Tensor::vector(&dense_shape) }.into())
     }))
 }
 

@@ -34,10 +34,7 @@ impl Fixed {
     fn list(&self, found: Found) -> Result<Option<List>, Fault> {
         match found {
             Found::List(list) if list.kind == self.kind => Ok(Some(list)),
-            Found::List(list) => Err(self.fault(What::Kind {
-                found: list.kind,
-                dense: true,
-            })),
+            Found::List(list) => Err(self.fault(What::Kind { found: list.kind, dense: true })),
             Found::Broken(m) => Err(self.fault(What::Broken(m))),
             Found::Absent if self.default.is_some() => Ok(None),
             Found::Absent => Err(self.fault(What::Missing)),
@@ -46,14 +43,7 @@ impl Fixed {
 
     #[inline]
     fn counted(&self, found: usize) -> Result<(), Fault> {
-        if found == self.count {
-            Ok(())
-        } else {
-            Err(self.fault(What::Count {
-                found,
-                shape: self.shape,
-            }))
-        }
+        if found == self.count { Ok(()) } else { Err(self.fault(What::Count { found, shape: self.shape })) }
     }
 
     /// Writes the numbers of one record into `row`, which has [`Fixed::row_bytes`] bytes.

@@ -48,10 +48,7 @@ pub(crate) enum Place<'a> {
     /// The only record, or one of a block: TensorFlow's words for `parse_single_example`.
     Single,
     /// One of a batch: its index and, if the caller gave them, its name.
-    Batch {
-        index: usize,
-        name: Option<&'a [u8]>,
-    },
+    Batch { index: usize, name: Option<&'a [u8]> },
 }
 
 impl Place<'_> {
@@ -60,10 +57,8 @@ impl Place<'_> {
         match self {
             Self::Single => String::new(),
             Self::Batch { name, .. } => {
-                let name = name.map_or_else(
-                    || "<unknown>".into(),
-                    |n| String::from_utf8_lossy(n).into_owned(),
-                );
+                let name =
+                    name.map_or_else(|| "<unknown>".into(), |n| String::from_utf8_lossy(n).into_owned());
                 format!("Name: {name}, ")
             }
         }
@@ -131,8 +126,9 @@ pub(crate) fn explain(fault: &FaultIn, keys: &Keys, data: &[u8], place: Place<'_
                     kind.map_or("list", ListKind::name)
                 ),
             };
-            Error::invalid(format!("{head}{words} {expected}"))
-                .hint("declare VarLenFeature or FixedLenSequenceFeature where lengths differ from record to record")
+            Error::invalid(format!("{head}{words} {expected}")).hint(
+                "declare VarLenFeature or FixedLenSequenceFeature where lengths differ from record to record",
+            )
         }
         What::Multiple { found, row } => Error::invalid(match place {
             Place::Single => format!(
@@ -149,9 +145,7 @@ pub(crate) fn explain(fault: &FaultIn, keys: &Keys, data: &[u8], place: Place<'_
         }),
         What::Composed(text) => Error::invalid(format!("{head}{text}")),
     };
-    error.frame(Frame::Feature {
-        key: key.to_owned(),
-    })
+    error.frame(Frame::Feature { key: key.to_owned() })
 }
 
 /// The error for a required key: what the record has instead.
@@ -167,16 +161,9 @@ fn missing(key: &str, dtype: DType, present: &[String], prefix: &str) -> Error {
     } else if present.is_empty() {
         text.push_str("  The record has no features");
     } else {
-        let names: Vec<String> = present
-            .iter()
-            .take(LISTED)
-            .map(|n| format!("'{n}'"))
-            .collect();
+        let names: Vec<String> = present.iter().take(LISTED).map(|n| format!("'{n}'")).collect();
         let more = present.len().saturating_sub(LISTED);
-        text.push_str(&format!(
-            "  The record has the features {}",
-            names.join(", ")
-        ));
+        text.push_str(&format!("  The record has the features {}", names.join(", ")));
         if more > 0 {
             text.push_str(&format!(" and {more} more"));
         }
@@ -209,19 +196,15 @@ fn wrong_kind(head: &str, key: &str, dtype: DType, found: ListKind, dense: bool)
 fn nearest<'n>(key: &str, names: &'n [String]) -> Option<&'n str> {
     let most = (key.chars().count() / 3).max(1);
     let candidates = names.iter().filter(|n| n.as_str() != key);
-    let (distance, name) = candidates
-        .map(|n| (edits(key, n, most), n.as_str()))
-        .min_by_key(|(d, _)| *d)?;
+    let (distance, name) = candidates.map(|n| (edits(key, n, most), n.as_str())).min_by_key(|(d, _)| *d)?;
     (distance <= most).then_some(name)
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn one word into the other;
 /// more than `most` if that many do not suffice.
 fn edits(a: &str, b: &str, most: usize) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (
-        a.to_lowercase().chars().collect(),
-        b.to_lowercase().chars().collect(),
-    );
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.to_lowercase().chars().collect(), b.to_lowercase().chars().collect());
     if a.len().abs_diff(b.len()) > most {
         return most + 1;
     }
@@ -230,9 +213,8 @@ fn edits(a: &str, b: &str, most: usize) -> usize {
     for i in 1..=a.len() {
         let mut row = vec![i];
         for j in 1..=b.len() {
-            let mut best = (last[j] + 1)
-                .min(row[j - 1] + 1)
-                .min(last[j - 1] + usize::from(a[i - 1] != b[j - 1]));
+            let mut best =
+                (last[j] + 1).min(row[j - 1] + 1).min(last[j - 1] + usize::from(a[i - 1] != b[j - 1]));
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                 best = best.min(before[j - 2] + 1);
             }

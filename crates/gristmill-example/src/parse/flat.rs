@@ -45,9 +45,7 @@ impl Flat {
         match self {
             Self::Ints(v) => each_int(record, list.range(), |i| v.push(i)),
             Self::Floats(v) => each_float_run(record, list.range(), |run| v.extend(floats(run))),
-            Self::Strings(v) => each_bytes(record, list.range(), |r| {
-                v.push(record.slice(r.start, r.len()))
-            }),
+            Self::Strings(v) => each_bytes(record, list.range(), |r| v.push(record.slice(r.start, r.len()))),
         }
     }
 
@@ -66,15 +64,13 @@ impl Flat {
         match found {
             Found::Absent => Ok(0),
             Found::Broken(m) => Err(fault(What::Broken(m))),
-            Found::List(list) if list.kind != self.kind() => Err(fault(What::Kind {
-                found: list.kind,
-                dense,
-            })),
+            Found::List(list) if list.kind != self.kind() => {
+                Err(fault(What::Kind { found: list.kind, dense }))
+            }
             Found::List(list) => {
                 let before = self.len();
                 let dtype = self.kind().dtype();
-                self.append(record, list)
-                    .map_err(|m| FaultIn::boxed(slot, dtype, What::Broken(m)))?;
+                self.append(record, list).map_err(|m| FaultIn::boxed(slot, dtype, What::Broken(m)))?;
                 Ok(self.len() - before)
             }
         }
@@ -84,21 +80,13 @@ impl Flat {
     fn pad(&mut self, n: usize, with: Option<&Tensor>) {
         match self {
             Self::Ints(v) => {
-                v.resize(
-                    v.len() + n,
-                    with.and_then(|t| t.item::<i64>().ok()).unwrap_or(0),
-                );
+                v.resize(v.len() + n, with.and_then(|t| t.item::<i64>().ok()).unwrap_or(0));
             }
             Self::Floats(v) => {
-                v.resize(
-                    v.len() + n,
-                    with.and_then(|t| t.item::<f32>().ok()).unwrap_or(0.0),
-                );
+                v.resize(v.len() + n, with.and_then(|t| t.item::<f32>().ok()).unwrap_or(0.0));
             }
             Self::Strings(v) => {
-                let with = with
-                    .and_then(|t| t.as_strings().first().cloned())
-                    .unwrap_or(Bytes::EMPTY);
+                let with = with.and_then(|t| t.as_strings().first().cloned()).unwrap_or(Bytes::EMPTY);
                 v.resize(v.len() + n, with);
             }
         }

@@ -34,10 +34,7 @@ pub(crate) struct Keys {
 impl Keys {
     /// The slot of that key, a new one if it has none yet.
     pub(crate) fn slot(&mut self, key: &str) -> usize {
-        match self
-            .sorted
-            .binary_search_by(|&s| self.names[s].as_str().cmp(key))
-        {
+        match self.sorted.binary_search_by(|&s| self.names[s].as_str().cmp(key)) {
             Ok(i) => self.sorted[i],
             Err(i) => {
                 self.names.push(key.to_owned());
@@ -58,10 +55,7 @@ impl Keys {
     }
 
     fn find(&self, key: &[u8]) -> usize {
-        match self
-            .sorted
-            .binary_search_by(|&s| self.names[s].as_bytes().cmp(key))
-        {
+        match self.sorted.binary_search_by(|&s| self.names[s].as_bytes().cmp(key)) {
             Ok(i) => self.sorted[i],
             Err(_) => UNWANTED,
         }
@@ -87,10 +81,7 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// For records read with these keys.
     pub(crate) fn new(keys: &Keys) -> Self {
-        Self {
-            found: vec![Found::Absent; keys.len()],
-            order: Vec::new(),
-        }
+        Self { found: vec![Found::Absent; keys.len()], order: Vec::new() }
     }
 
     /// Which slot the key belongs to that is number `position` of its record.
@@ -176,10 +167,7 @@ pub(crate) fn locate_features(
 
 /// Key and value of a map entry, each the last given.
 #[inline]
-pub(crate) fn map_entry(
-    data: &[u8],
-    entry: Range<usize>,
-) -> Result<(Range<usize>, Range<usize>), Malformed> {
+pub(crate) fn map_entry(data: &[u8], entry: Range<usize>) -> Result<(Range<usize>, Range<usize>), Malformed> {
     let mut c = Cursor::within(data, entry);
     let (mut key, mut value) = (0..0, 0..0);
     while !c.at_end() {
@@ -230,9 +218,7 @@ pub(crate) fn each_feature<'a>(
 pub(crate) fn keys_present(data: &[u8]) -> Vec<String> {
     let mut names = Vec::new();
     // The caller reports another error already; names read before a damaged place still help.
-    let _ = each_feature(data, |key, _| {
-        names.push(String::from_utf8_lossy(key).into_owned())
-    });
+    let _ = each_feature(data, |key, _| names.push(String::from_utf8_lossy(key).into_owned()));
     names.sort();
     names.dedup();
     names

@@ -79,17 +79,13 @@ impl Parser {
     /// `InvalidArgument` in TensorFlow's words, with the feature and what was found in it.
     pub fn parse_single(&self, record: &Bytes) -> Result<Vec<Value>> {
         let mut scratch = Scratch::new(&self.keys);
-        locate(&self.keys, record, &mut scratch)
-            .map_err(|m| unparsable(m, record, Place::Single))?;
+        locate(&self.keys, record, &mut scratch).map_err(|m| unparsable(m, record, Place::Single))?;
         self.values(record, &scratch.found)
     }
 
     /// The results of a record in which everything was found.
     fn values(&self, record: &Bytes, found: &[Found]) -> Result<Vec<Value>> {
-        self.outputs
-            .iter()
-            .map(|o| o.single(&self.keys, record, found))
-            .collect()
+        self.outputs.iter().map(|o| o.single(&self.keys, record, found)).collect()
     }
 
     /// Parses a batch as `parse_example` does: dense features `[n, ...]`, sparse and ragged ones
@@ -108,15 +104,11 @@ impl Parser {
                 records.len()
             )));
         }
-        let place = |index| Place::Batch {
-            index,
-            name: names.map(|n| n[index].as_slice()),
-        };
+        let place = |index| Place::Batch { index, name: names.map(|n| n[index].as_slice()) };
         let mut scratch = Scratch::new(&self.keys);
         let mut all = Vec::new();
         for (i, record) in records.iter().enumerate() {
-            locate(&self.keys, record, &mut scratch)
-                .map_err(|m| unparsable(m, record, place(i)))?;
+            locate(&self.keys, record, &mut scratch).map_err(|m| unparsable(m, record, place(i)))?;
             all.extend_from_slice(&scratch.found);
         }
         self.batch_values(records, &all, place)
@@ -136,8 +128,9 @@ impl Parser {
             .iter()
             .map(|o| {
                 let made = match &o.make {
-                    Make::Fixed(fixed) => fixed_column(fixed, records, |i| found(i, fixed.slot))
-                        .map(|t| t.map(Value::from)),
+                    Make::Fixed(fixed) => {
+                        fixed_column(fixed, records, |i| found(i, fixed.slot)).map(|t| t.map(Value::from))
+                    }
                     Make::Lists(lists) => lists.make(records, found, Form::Batch),
                 };
                 made.map_err(|(i, fault)| explain(&fault, &self.keys, &records[i], place(i)))?
@@ -159,9 +152,7 @@ fn fixed_column(
     if fixed.dtype == DType::String {
         let mut items = Vec::with_capacity(records.len());
         for (i, record) in records.iter().enumerate() {
-            fixed
-                .push_strings(record, found(i), &mut items)
-                .map_err(|f| (i, f))?;
+            fixed.push_strings(record, found(i), &mut items).map_err(|f| (i, f))?;
         }
         return Ok(Tensor::strings(shape, items));
     }

@@ -1,8 +1,6 @@
 //! What a parser makes of the lists that it finds, one output per feature.
 
-use crate::feature_spec::{
-    FeatureKind, FeatureSpec, Partition, check_dtype, fitted_default, full_shape,
-};
+use crate::feature_spec::{FeatureKind, FeatureSpec, Partition, check_dtype, fitted_default, full_shape};
 use crate::list::ListKind;
 use crate::parse::compose::{At, Form, sequence, sparse_feature, var_len};
 use crate::parse::dense::Fixed;
@@ -10,9 +8,7 @@ use crate::parse::fault::{Fault, Place, explain};
 use crate::parse::flat::{Flat, Lists};
 use crate::parse::locate::{Found, Keys};
 use crate::parse::ragged::{Level, Rows, dense_levels, ragged_feature};
-use gristmill_types::{
-    Bytes, DType, Error, Kind, PartialShape, Result, Shape, Spec, Tensor, Value,
-};
+use gristmill_types::{Bytes, DType, Error, Kind, PartialShape, Result, Shape, Spec, Tensor, Value};
 
 /// One result.
 #[derive(Clone, Debug)]
@@ -33,29 +29,10 @@ pub(crate) enum Make {
 /// A result that is made from lists of any length.
 #[derive(Clone, Debug)]
 pub(crate) enum Composed {
-    VarLen {
-        slot: usize,
-        dtype: DType,
-    },
-    Sequence {
-        slot: usize,
-        dtype: DType,
-        row: Shape,
-        default: Option<Tensor>,
-    },
-    Sparse {
-        indices: Vec<usize>,
-        value: usize,
-        dtype: DType,
-        size: Vec<i64>,
-        already_sorted: bool,
-    },
-    Ragged {
-        value: usize,
-        dtype: DType,
-        levels: Vec<Level>,
-        splits: DType,
-    },
+    VarLen { slot: usize, dtype: DType },
+    Sequence { slot: usize, dtype: DType, row: Shape, default: Option<Tensor> },
+    Sparse { indices: Vec<usize>, value: usize, dtype: DType, size: Vec<i64>, already_sorted: bool },
+    Ragged { value: usize, dtype: DType, levels: Vec<Level>, splits: DType },
 }
 
 impl Output {
@@ -64,18 +41,10 @@ impl Output {
         let name = feature.name.as_str();
         check_dtype(name, feature.dtype())?;
         let make = match &feature.kind {
-            FeatureKind::FixedLen {
-                dtype,
-                shape,
-                default,
-            } => {
+            FeatureKind::FixedLen { dtype, shape, default } => {
                 let shape = full_shape(name, shape)?;
-                let default = default
-                    .as_ref()
-                    .map(|d| fitted_default(name, *dtype, shape, d))
-                    .transpose()?;
-                let kind =
-                    ListKind::of(*dtype).ok_or_else(|| Error::internal("dtype was checked"))?;
+                let default = default.as_ref().map(|d| fitted_default(name, *dtype, shape, d)).transpose()?;
+                let kind = ListKind::of(*dtype).ok_or_else(|| Error::internal("dtype was checked"))?;
                 Make::Fixed(Fixed {
                     slot: keys.slot(name),
                     dtype: *dtype,
@@ -85,14 +54,10 @@ impl Output {
                     default,
                 })
             }
-            FeatureKind::VarLen { dtype } => Make::Lists(Composed::VarLen {
-                slot: keys.slot(name),
-                dtype: *dtype,
-            }),
-            FeatureKind::FixedLenSequence {
-                allow_missing: false,
-                ..
-            } => {
+            FeatureKind::VarLen { dtype } => {
+                Make::Lists(Composed::VarLen { slot: keys.slot(name), dtype: *dtype })
+            }
+            FeatureKind::FixedLenSequence { allow_missing: false, .. } => {
                 return Err(Error::new(
                     Kind::Value,
                     format!(
@@ -100,31 +65,13 @@ impl Output {
                     ),
                 ));
             }
-            FeatureKind::FixedLenSequence {
-                dtype,
-                shape,
-                default,
-                ..
-            } => {
+            FeatureKind::FixedLenSequence { dtype, shape, default, .. } => {
                 let row = full_shape(name, shape)?;
-                let default = default
-                    .as_ref()
-                    .map(|d| fitted_default(name, *dtype, Shape::SCALAR, d))
-                    .transpose()?;
-                Make::Lists(Composed::Sequence {
-                    slot: keys.slot(name),
-                    dtype: *dtype,
-                    row,
-                    default,
-                })
+                let default =
+                    default.as_ref().map(|d| fitted_default(name, *dtype, Shape::SCALAR, d)).transpose()?;
+                Make::Lists(Composed::Sequence { slot: keys.slot(name), dtype: *dtype, row, default })
             }
-            FeatureKind::Sparse {
-                index_keys,
-                value_key,
-                dtype,
-                size,
-                already_sorted,
-            } => {
+            FeatureKind::Sparse { index_keys, value_key, dtype, size, already_sorted } => {
                 if index_keys.is_empty() || index_keys.len() != size.len() {
                     return Err(Error::new(
                         Kind::Value,
@@ -143,12 +90,7 @@ impl Output {
                     already_sorted: *already_sorted,
                 })
             }
-            FeatureKind::Ragged {
-                dtype,
-                value_key,
-                partitions,
-                row_splits_dtype,
-            } => {
+            FeatureKind::Ragged { dtype, value_key, partitions, row_splits_dtype } => {
                 if !matches!(row_splits_dtype, DType::I32 | DType::I64) {
                     return Err(Error::new(
                         Kind::Value,
@@ -160,34 +102,23 @@ impl Output {
                 Make::Lists(Composed::Ragged {
                     value: keys.slot(value_key.as_deref().unwrap_or(name)),
                     dtype: *dtype,
-                    levels: partitions
-                        .iter()
-                        .map(|p| level(name, p, keys))
-                        .collect::<Result<_>>()?,
+                    levels: partitions.iter().map(|p| level(name, p, keys)).collect::<Result<_>>()?,
                     splits: *row_splits_dtype,
                 })
             }
         };
-        Ok(Self {
-            name: feature.name.clone(),
-            make,
-        })
+        Ok(Self { name: feature.name.clone(), make })
     }
 
     /// The result for one record.
     pub(crate) fn single(&self, keys: &Keys, record: &Bytes, found: &[Found]) -> Result<Value> {
         let explained = |fault: Fault| explain(&fault, keys, record, Place::Single);
         match &self.make {
-            Make::Fixed(fixed) => fixed
-                .tensor(record, found[fixed.slot])
-                .map_err(explained)?
-                .map(Value::from),
+            Make::Fixed(fixed) => {
+                fixed.tensor(record, found[fixed.slot]).map_err(explained)?.map(Value::from)
+            }
             Make::Lists(lists) => lists
-                .make(
-                    std::slice::from_ref(record),
-                    |_, slot| found[slot],
-                    Form::Single,
-                )
+                .make(std::slice::from_ref(record), |_, slot| found[slot], Form::Single)
                 .map_err(|(_, fault)| explained(fault))?,
         }
     }
@@ -201,21 +132,16 @@ impl Output {
             Make::Lists(Composed::Sequence { dtype, row, .. }) => {
                 Spec::tensor(*dtype, PartialShape::from(row).prepend(None))
             }
-            Make::Lists(Composed::Sparse { dtype, size, .. }) => sparse(
-                *dtype,
-                PartialShape::new(size.iter().map(|&s| usize::try_from(s).ok()).collect()),
-            ),
+            Make::Lists(Composed::Sparse { dtype, size, .. }) => {
+                sparse(*dtype, PartialShape::new(size.iter().map(|&s| usize::try_from(s).ok()).collect()))
+            }
             Make::Lists(Composed::Ragged { dtype, levels, .. }) => {
                 let ragged_rank = levels.len() - dense_levels(levels);
                 let shape = ragged_shape(levels);
                 if ragged_rank == 0 {
                     Spec::tensor(*dtype, shape)
                 } else {
-                    Spec::Ragged {
-                        dtype: *dtype,
-                        shape,
-                        ragged_rank,
-                    }
+                    Spec::Ragged { dtype: *dtype, shape, ragged_rank }
                 }
             }
         }
@@ -237,18 +163,10 @@ impl Output {
 /// Shape of one record's ragged feature: only dense inner dimensions are known.
 fn ragged_shape(levels: &[Level]) -> PartialShape {
     let dense = dense_levels(levels);
-    let inner = levels[levels.len() - dense..].iter().map(|l| {
-        if let Level::Uniform(n) = l {
-            Some(*n)
-        } else {
-            None
-        }
-    });
-    PartialShape::new(
-        std::iter::repeat_n(None, levels.len() - dense + 1)
-            .chain(inner)
-            .collect(),
-    )
+    let inner = levels[levels.len() - dense..]
+        .iter()
+        .map(|l| if let Level::Uniform(n) = l { Some(*n) } else { None });
+    PartialShape::new(std::iter::repeat_n(None, levels.len() - dense + 1).chain(inner).collect())
 }
 
 fn level(name: &str, partition: &Partition, keys: &mut Keys) -> Result<Level> {
@@ -266,13 +184,8 @@ fn level(name: &str, partition: &Partition, keys: &mut Keys) -> Result<Level> {
         }
         Partition::UniformRowLength(n) => return Ok(Level::Uniform(*n)),
     };
-    let key = partition
-        .key()
-        .ok_or_else(|| Error::internal("a partition without key"))?;
-    Ok(Level::Key {
-        slot: keys.slot(key),
-        rows,
-    })
+    let key = partition.key().ok_or_else(|| Error::internal("a partition without key"))?;
+    Ok(Level::Key { slot: keys.slot(key), rows })
 }
 
 /// The values of one slot over the records.
@@ -286,10 +199,7 @@ fn gather(
     let mut flat = Flat::new(dtype);
     let mut counts = Vec::with_capacity(records.len());
     for (i, record) in records.iter().enumerate() {
-        counts.push(
-            flat.take(record, found(i, slot), slot, dense)
-                .map_err(|f| (i, f))?,
-        );
+        counts.push(flat.take(record, found(i, slot), slot, dense).map_err(|f| (i, f))?);
     }
     Ok(Lists { flat, counts })
 }
@@ -306,58 +216,22 @@ impl Composed {
         let lists = |slot, dtype, dense| gather(records, &found, slot, dtype, dense);
         match self {
             Self::VarLen { slot, dtype } => Ok(var_len(lists(*slot, *dtype, false)?, form)),
-            Self::Sequence {
-                slot,
-                dtype,
-                row,
-                default,
-            } => sequence(
-                lists(*slot, *dtype, true)?,
-                *slot,
-                row,
-                default.as_ref(),
-                form,
-            ),
-            Self::Sparse {
-                indices,
-                value,
-                dtype,
-                size,
-                already_sorted,
-            } => {
-                let indices = indices
-                    .iter()
-                    .map(|&s| lists(s, DType::I64, false))
-                    .collect::<Result<Vec<_>, _>>()?;
-                sparse_feature(
-                    &indices,
-                    lists(*value, *dtype, false)?,
-                    *value,
-                    size,
-                    *already_sorted,
-                    form,
-                )
+            Self::Sequence { slot, dtype, row, default } => {
+                sequence(lists(*slot, *dtype, true)?, *slot, row, default.as_ref(), form)
             }
-            Self::Ragged {
-                value,
-                dtype,
-                levels,
-                splits,
-            } => {
+            Self::Sparse { indices, value, dtype, size, already_sorted } => {
+                let indices =
+                    indices.iter().map(|&s| lists(s, DType::I64, false)).collect::<Result<Vec<_>, _>>()?;
+                sparse_feature(&indices, lists(*value, *dtype, false)?, *value, size, *already_sorted, form)
+            }
+            Self::Ragged { value, dtype, levels, splits } => {
                 let mut parts = Vec::new();
                 for level in levels {
                     if let Level::Key { slot, .. } = level {
                         parts.push(lists(*slot, DType::I64, false)?);
                     }
                 }
-                ragged_feature(
-                    lists(*value, *dtype, false)?,
-                    *value,
-                    levels,
-                    &parts,
-                    *splits,
-                    form,
-                )
+                ragged_feature(lists(*value, *dtype, false)?, *value, levels, &parts, *splits, form)
             }
         }
     }

@@ -46,9 +46,7 @@ fn splits(rows: Rows, given: &[i64], items: usize) -> Result<Vec<i64>, String> {
             out.push(0);
             let mut end = 0i64;
             for &length in given {
-                end = end
-                    .checked_add(length)
-                    .ok_or_else(|| "row lengths overflow".to_owned())?;
+                end = end.checked_add(length).ok_or_else(|| "row lengths overflow".to_owned())?;
                 out.push(end);
             }
         }
@@ -88,11 +86,8 @@ fn splits(rows: Rows, given: &[i64], items: usize) -> Result<Vec<i64>, String> {
             }
         }
     }
-    if out.first() != Some(&0) || out.windows(2).any(|w| w[0] > w[1]) || out.last() != Some(&items)
-    {
-        return Err(format!(
-            "partitions must rise from 0 to the number of values, which is {items}"
-        ));
+    if out.first() != Some(&0) || out.windows(2).any(|w| w[0] > w[1]) || out.last() != Some(&items) {
+        return Err(format!("partitions must rise from 0 to the number of values, which is {items}"));
     }
     Ok(out)
 }
@@ -138,8 +133,7 @@ pub(crate) fn ragged_feature(
                         _ => &[],
                     };
                     starts[part] += n;
-                    splits(*rows, given, items)
-                        .map_err(|text| fault(record, *slot, DType::I64, text))?
+                    splits(*rows, given, items).map_err(|text| fault(record, *slot, DType::I64, text))?
                 }
             };
             items = own.len() - 1;
@@ -148,10 +142,8 @@ pub(crate) fn ragged_feature(
         }
         outer.push(outer[record] + items as i64);
     }
-    let inner: Vec<usize> = levels[ragged..]
-        .iter()
-        .map(|l| if let Level::Uniform(n) = l { *n } else { 1 })
-        .collect();
+    let inner: Vec<usize> =
+        levels[ragged..].iter().map(|l| if let Level::Uniform(n) = l { *n } else { 1 }).collect();
     Ok(finish(values.flat, &inner, outer, all, splits_dtype, form))
 }
 
@@ -172,15 +164,8 @@ fn finish(
     if all.is_empty() {
         return Ok(flat_values.into());
     }
-    let row_splits = all
-        .iter()
-        .map(|s| splits_tensor(s, splits_dtype))
-        .collect::<Result<_>>()?;
-    Ok(Ragged {
-        flat_values,
-        row_splits,
-    }
-    .into())
+    let row_splits = all.iter().map(|s| splits_tensor(s, splits_dtype)).collect::<Result<_>>()?;
+    Ok(Ragged { flat_values, row_splits }.into())
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use crate::parse::locate::{Keys, Scratch, locate};
 use crate::parse::outputs::{Composed, Make, Output};
 use crate::parse::ragged::{Level, ragged_feature};
 use crate::parse::steps::{
-    StepFault, dense_steps, explain_step, gather_steps, locate_lists, located, missing_list,
-    sparse_steps, under_records,
+    StepFault, dense_steps, explain_step, gather_steps, locate_lists, located, missing_list, sparse_steps,
+    under_records,
 };
 use gristmill_types::{Bytes, DType, Error, Kind, PartialShape, Result, Spec, Tensor, Value};
 use std::ops::Range;
@@ -49,10 +49,7 @@ impl SequenceParser {
     /// `VarLenFeature` or `RaggedFeature`.
     pub fn new(context: &[FeatureSpec], sequence: &[FeatureSpec]) -> Result<Self> {
         if context.is_empty() && sequence.is_empty() {
-            return Err(Error::new(
-                Kind::Value,
-                "context and sequence features cannot both be empty",
-            ));
+            return Err(Error::new(Kind::Value, "context and sequence features cannot both be empty"));
         }
         let mut keys = Keys::default();
         let outputs = output_order(sequence)?
@@ -67,11 +64,7 @@ impl SequenceParser {
                 };
                 match Output::new(&feature, &mut keys)?.make {
                     Make::Lists(rule) if !matches!(rule, Composed::Sparse { .. }) => {
-                        Ok(StepOutput {
-                            name: feature.name,
-                            rule,
-                            required,
-                        })
+                        Ok(StepOutput { name: feature.name, rule, required })
                     }
                     _ => Err(Error::new(
                         Kind::Value,
@@ -81,11 +74,7 @@ impl SequenceParser {
                 }
             })
             .collect::<Result<Vec<_>>>()?;
-        Ok(Self {
-            context: Parser::of_any(context)?,
-            keys,
-            outputs,
-        })
+        Ok(Self { context: Parser::of_any(context)?, keys, outputs })
     }
 
     /// The parser of the context: names and specs of its results.
@@ -103,16 +92,12 @@ impl SequenceParser {
         self.outputs
             .iter()
             .map(|o| {
-                let output = Output {
-                    name: o.name.clone(),
-                    make: Make::Lists(o.rule.clone()),
-                };
+                let output = Output { name: o.name.clone(), make: Make::Lists(o.rule.clone()) };
                 match &o.rule {
                     Composed::Sequence { .. } => output.spec(),
-                    Composed::VarLen { dtype, .. } => Spec::Sparse {
-                        dtype: *dtype,
-                        shape: PartialShape::of_rank(2),
-                    },
+                    Composed::VarLen { dtype, .. } => {
+                        Spec::Sparse { dtype: *dtype, shape: PartialShape::of_rank(2) }
+                    }
                     _ => output.batch_spec(None),
                 }
             })
@@ -139,10 +124,7 @@ impl SequenceParser {
         let sequence = self
             .outputs
             .iter()
-            .map(|o| {
-                self.make(o, records, &lists, Form::Single, None)
-                    .map(|(value, _)| value)
-            })
+            .map(|o| self.make(o, records, &lists, Form::Single, None).map(|(value, _)| value))
             .collect::<Result<_>>()?;
         Ok((context, sequence))
     }
@@ -155,13 +137,8 @@ impl SequenceParser {
         let context = self.context.parse_batch(records, names)?;
         let mut lists = Vec::new();
         for (index, record) in records.iter().enumerate() {
-            let place = Place::Batch {
-                index,
-                name: names.map(|n| n[index].as_slice()),
-            };
-            lists.extend(
-                locate_lists(&self.keys, record).map_err(|m| unparsable(m, record, place))?,
-            );
+            let place = Place::Batch { index, name: names.map(|n| n[index].as_slice()) };
+            lists.extend(locate_lists(&self.keys, record).map_err(|m| unparsable(m, record, place))?);
         }
         let (mut sequence, mut lengths) = (Vec::new(), Vec::new());
         for o in &self.outputs {
@@ -172,11 +149,7 @@ impl SequenceParser {
                 lengths.push((o.name.clone(), Tensor::vector(&steps)));
             }
         }
-        Ok(SequenceBatch {
-            context,
-            sequence,
-            lengths,
-        })
+        Ok(SequenceBatch { context, sequence, lengths })
     }
 
     /// One result, and the number of steps of each record.
@@ -188,42 +161,27 @@ impl SequenceParser {
         form: Form,
         names: Option<&[Bytes]>,
     ) -> Result<(Value, Vec<usize>)> {
-        let steps =
-            |slot, dtype, dense| gather_steps(&self.keys, records, lists, slot, dtype, dense);
+        let steps = |slot, dtype, dense| gather_steps(&self.keys, records, lists, slot, dtype, dense);
         let explained = |e: StepFault| {
             let name = names.map(|n| n[e.record].as_slice());
             explain_step(e, &self.keys, records, name)
         };
-        let place = |index| Place::Batch {
-            index,
-            name: names.map(|n| n[index].as_slice()),
-        };
+        let place = |index| Place::Batch { index, name: names.map(|n| n[index].as_slice()) };
         match &output.rule {
-            Composed::Sequence {
-                slot,
-                dtype,
-                row,
-                default,
-            } => {
+            Composed::Sequence { slot, dtype, row, default } => {
                 let absent = |i: &usize| lists[i * self.keys.len() + slot].is_none();
                 if let Some(i) = (0..records.len()).find(absent).filter(|_| output.required) {
                     return Err(missing_list(&output.name, place(i)));
                 }
                 let steps = steps(*slot, *dtype, true).map_err(explained)?;
-                let value = dense_steps(&steps, *slot, row, default.as_ref(), form)
-                    .map_err(explained)??;
+                let value = dense_steps(&steps, *slot, row, default.as_ref(), form).map_err(explained)??;
                 Ok((value, steps.per_record))
             }
             Composed::VarLen { slot, dtype } => {
                 let steps = steps(*slot, *dtype, false).map_err(explained)?;
                 Ok((sparse_steps(&steps, form)?, steps.per_record))
             }
-            Composed::Ragged {
-                value,
-                dtype,
-                levels,
-                splits,
-            } => {
+            Composed::Ragged { value, dtype, levels, splits } => {
                 let values = steps(*value, *dtype, false).map_err(explained)?;
                 let mut parts = Vec::new();
                 for level in levels {
@@ -240,19 +198,15 @@ impl SequenceParser {
                     }
                 }
                 let per_record = values.per_record;
-                let made =
-                    ragged_feature(values.lists, *value, levels, &parts, *splits, Form::Batch)
-                        .map_err(|(step, fault)| explained(located(&per_record, step, fault)))??;
-                let value = if form == Form::Batch {
-                    under_records(made, &per_record, *splits)?
-                } else {
-                    made
-                };
+                let made = ragged_feature(values.lists, *value, levels, &parts, *splits, Form::Batch)
+                    .map_err(|(step, fault)| explained(located(&per_record, step, fault)))??;
+                let value =
+                    if form == Form::Batch { under_records(made, &per_record, *splits)? } else { made };
                 Ok((value, per_record))
             }
-            Composed::Sparse { .. } => Err(Error::internal(
-                "sparse sequence features are refused at construction",
-            )),
+            Composed::Sparse { .. } => {
+                Err(Error::internal("sparse sequence features are refused at construction"))
+            }
         }
     }
 }

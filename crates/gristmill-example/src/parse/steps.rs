@@ -44,20 +44,13 @@ pub(crate) fn gather_steps(
                 if let Some(found) = found {
                     let step = counts.len() - before;
                     let n = flat.take(record, found, slot, dense);
-                    counts.push(n.map_err(|fault| StepFault {
-                        record: i,
-                        step,
-                        fault,
-                    })?);
+                    counts.push(n.map_err(|fault| StepFault { record: i, step, fault })?);
                 }
             }
         }
         per_record.push(counts.len() - before);
     }
-    Ok(Steps {
-        lists: Lists { flat, counts },
-        per_record,
-    })
+    Ok(Steps { lists: Lists { flat, counts }, per_record })
 }
 
 /// The Feature that comes next in a FeatureList; `None` where an unknown field was passed over.
@@ -76,10 +69,7 @@ fn next_step(data: &[u8], c: &mut Cursor<'_>) -> Result<Option<Found>, Malformed
 }
 
 /// The FeatureList of every slot; of equal keys the last.
-pub(crate) fn locate_lists(
-    keys: &Keys,
-    data: &[u8],
-) -> Result<Vec<Option<Range<usize>>>, Malformed> {
+pub(crate) fn locate_lists(keys: &Keys, data: &[u8]) -> Result<Vec<Option<Range<usize>>>, Malformed> {
     const LISTS: u32 = tag(2, LEN);
     const ENTRY: u32 = tag(1, LEN);
     let mut found = vec![None; keys.len()];
@@ -113,11 +103,7 @@ pub(crate) fn located(per_record: &[usize], mut step: usize, fault: Fault) -> St
         step -= per_record[record];
         record += 1;
     }
-    StepFault {
-        record,
-        step,
-        fault,
-    }
+    StepFault { record, step, fault }
 }
 
 /// `[steps, ...]`, or `[records, most steps, ...]` with padding.
@@ -131,15 +117,8 @@ pub(crate) fn dense_steps(
     let Lists { flat, counts } = &steps.lists;
     let stride = row.count();
     if let Some(i) = counts.iter().position(|&c| c != stride) {
-        let what = What::Count {
-            found: counts[i],
-            shape: *row,
-        };
-        return Err(located(
-            &steps.per_record,
-            i,
-            FaultIn::boxed(slot, flat.kind().dtype(), what),
-        ));
+        let what = What::Count { found: counts[i], shape: *row };
+        return Err(located(&steps.per_record, i, FaultIn::boxed(slot, flat.kind().dtype(), what)));
     }
     let most = steps.per_record.iter().copied().max().unwrap_or(0);
     let values: Vec<usize> = steps.per_record.iter().map(|n| n * stride).collect();
@@ -147,10 +126,7 @@ pub(crate) fn dense_steps(
         Form::Single => flat.clone().into_tensor(shape).map(Value::from),
         Form::Batch => {
             let shape = shape.prepend(steps.per_record.len())?;
-            flat.clone()
-                .padded(&values, most * stride, default)
-                .into_tensor(shape)
-                .map(Value::from)
+            flat.clone().padded(&values, most * stride, default).into_tensor(shape).map(Value::from)
         }
     }))
 }
@@ -177,12 +153,8 @@ pub(crate) fn sparse_steps(steps: &Steps, form: Form) -> Result<Value> {
         dense_shape.insert(0, steps.per_record.len() as i64);
     }
     let indices = Tensor::from_vec(Shape::new(&[flat.len(), dense_shape.len()])?, &indices)?;
-    Ok(Sparse {
-        indices,
-        values: flat.clone().into_vector(),
-        dense_shape: Tensor::vector(&dense_shape),
-    }
-    .into())
+    Ok(Sparse { indices, values: flat.clone().into_vector(), dense_shape: Tensor::vector(&dense_shape) }
+        .into())
 }
 
 /// Adds the level of records above a ragged result over all their steps.
@@ -197,43 +169,21 @@ pub(crate) fn under_records(made: Value, per_record: &[usize], splits: DType) ->
     }
     let mut row_splits = vec![splits_tensor(&outer, splits)?];
     row_splits.extend(ragged.row_splits);
-    Ok(Ragged {
-        flat_values: ragged.flat_values,
-        row_splits,
-    }
-    .into())
+    Ok(Ragged { flat_values: ragged.flat_values, row_splits }.into())
 }
 
 pub(crate) fn missing_list(name: &str, place: Place<'_>) -> Error {
-    Error::invalid(format!(
-        "{}Feature list '{name}' is required but could not be found.",
-        place.prefix()
-    ))
-    .hint("declare FixedLenSequenceFeature with allow_missing=True if records may lack it")
-    .frame(Frame::Feature {
-        key: name.to_owned(),
-    })
+    Error::invalid(format!("{}Feature list '{name}' is required but could not be found.", place.prefix()))
+        .hint("declare FixedLenSequenceFeature with allow_missing=True if records may lack it")
+        .frame(Frame::Feature { key: name.to_owned() })
 }
 
 /// The error for one step, in the words of TensorFlow's sequence parser.
 #[cold]
-pub(crate) fn explain_step(
-    e: StepFault,
-    keys: &Keys,
-    records: &[Bytes],
-    name: Option<&[u8]>,
-) -> Error {
-    let StepFault {
-        record,
-        step,
-        fault,
-    } = e;
+pub(crate) fn explain_step(e: StepFault, keys: &Keys, records: &[Bytes], name: Option<&[u8]>) -> Error {
+    let StepFault { record, step, fault } = e;
     let key = keys.name(fault.slot);
-    let prefix = Place::Batch {
-        index: record,
-        name,
-    }
-    .prefix();
+    let prefix = Place::Batch { index: record, name }.prefix();
     let text = match fault.what {
         What::Kind { found, .. } => format!(
             "{prefix}Feature list: {key}, Index: {step}.  Data types don't match. Expected type: {}, stored as {}",
@@ -255,7 +205,5 @@ pub(crate) fn explain_step(
             format!("{prefix}Feature list: {key}, Index: {step}.  not parsed")
         }
     };
-    Error::invalid(text).frame(Frame::Feature {
-        key: key.to_owned(),
-    })
+    Error::invalid(text).frame(Frame::Feature { key: key.to_owned() })
 }

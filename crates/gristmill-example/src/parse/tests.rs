@@ -46,9 +46,8 @@ const RECORDS: [&str; 33] = [
 ];
 
 fn hex(hex: &str) -> Bytes {
-    let v: Vec<u8> = (0..hex.len() / 2)
-        .map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap())
-        .collect();
+    let v: Vec<u8> =
+        (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).unwrap()).collect();
     Bytes::from(v)
 }
 
@@ -69,40 +68,20 @@ fn f(dims: &[usize], v: &[f32]) -> Tensor {
 }
 
 fn s(dims: &[usize], v: &[&[u8]]) -> Tensor {
-    Tensor::strings(
-        Shape::new(dims).unwrap(),
-        v.iter().map(|&b| Bytes::from(b)).collect(),
-    )
-    .unwrap()
+    Tensor::strings(Shape::new(dims).unwrap(), v.iter().map(|&b| Bytes::from(b)).collect()).unwrap()
 }
 
 fn sparse(indices: Tensor, values: Tensor, dense_shape: &[i64]) -> Value {
-    Sparse {
-        indices,
-        values,
-        dense_shape: Tensor::vector(dense_shape),
-    }
-    .into()
+    Sparse { indices, values, dense_shape: Tensor::vector(dense_shape) }.into()
 }
 
 fn ragged(flat_values: Tensor, row_splits: Vec<Tensor>) -> Value {
-    Ragged {
-        flat_values,
-        row_splits,
-    }
-    .into()
+    Ragged { flat_values, row_splits }.into()
 }
 
 fn fixed(name: &str, dtype: DType, dims: &[usize], default: Option<Tensor>) -> FeatureSpec {
-    let kind = FeatureKind::FixedLen {
-        dtype,
-        shape: PartialShape::known(dims),
-        default,
-    };
-    FeatureSpec {
-        name: name.into(),
-        kind,
-    }
+    let kind = FeatureKind::FixedLen { dtype, shape: PartialShape::known(dims), default };
+    FeatureSpec { name: name.into(), kind }
 }
 
 fn seq(
@@ -112,16 +91,9 @@ fn seq(
     allow_missing: bool,
     default: Option<Tensor>,
 ) -> FeatureSpec {
-    let kind = FeatureKind::FixedLenSequence {
-        dtype,
-        shape: PartialShape::known(dims),
-        allow_missing,
-        default,
-    };
-    FeatureSpec {
-        name: name.into(),
-        kind,
-    }
+    let kind =
+        FeatureKind::FixedLenSequence { dtype, shape: PartialShape::known(dims), allow_missing, default };
+    FeatureSpec { name: name.into(), kind }
 }
 
 fn sparse_spec(name: &str, index: &str, value: &str, dtype: DType, size: i64) -> FeatureSpec {
@@ -132,10 +104,7 @@ fn sparse_spec(name: &str, index: &str, value: &str, dtype: DType, size: i64) ->
         size: vec![size],
         already_sorted: false,
     };
-    FeatureSpec {
-        name: name.into(),
-        kind,
-    }
+    FeatureSpec { name: name.into(), kind }
 }
 
 fn ragged_spec(
@@ -147,12 +116,7 @@ fn ragged_spec(
 ) -> FeatureSpec {
     FeatureSpec {
         name: name.into(),
-        kind: FeatureKind::Ragged {
-            dtype,
-            value_key,
-            partitions,
-            row_splits_dtype,
-        },
+        kind: FeatureKind::Ragged { dtype, value_key, partitions, row_splits_dtype },
     }
 }
 
@@ -181,26 +145,17 @@ fn single(record: Bytes, specs: &[FeatureSpec], want: &[(&str, Value)]) {
         );
     }
     assert_eq!(named(parser.names(), found), format!("{want:?}"));
-    assert_eq!(
-        named(parser.names(), by_block(&parser, &record).unwrap()),
-        format!("{want:?}")
-    );
+    assert_eq!(named(parser.names(), by_block(&parser, &record).unwrap()), format!("{want:?}"));
 }
 
 fn mentions(e: &Error, words: &[&str]) {
     let text = e.to_string().to_lowercase();
-    assert!(
-        words.iter().all(|w| text.contains(&w.to_lowercase())),
-        "{words:?}: {e}"
-    );
+    assert!(words.iter().all(|w| text.contains(&w.to_lowercase())), "{words:?}: {e}");
 }
 
 fn refused(record: Bytes, specs: &[FeatureSpec], words: &[&str]) {
     let made = Parser::new(specs);
-    mentions(
-        &made.and_then(|p| p.parse_single(&record)).unwrap_err(),
-        words,
-    );
+    mentions(&made.and_then(|p| p.parse_single(&record)).unwrap_err(), words);
 }
 
 fn batch(records: &[Bytes], specs: &[FeatureSpec], want: &[(&str, Value)]) {
@@ -215,19 +170,8 @@ fn batch(records: &[Bytes], specs: &[FeatureSpec], want: &[(&str, Value)]) {
     assert_eq!(named(parser.names(), found), format!("{want:?}"));
 }
 
-fn batch_refused(
-    records: &[Bytes],
-    names: Option<&[Bytes]>,
-    specs: &[FeatureSpec],
-    words: &[&str],
-) {
-    mentions(
-        &Parser::new(specs)
-            .unwrap()
-            .parse_batch(records, names)
-            .unwrap_err(),
-        words,
-    );
+fn batch_refused(records: &[Bytes], names: Option<&[Bytes]>, specs: &[FeatureSpec], words: &[&str]) {
+    mentions(&Parser::new(specs).unwrap().parse_batch(records, names).unwrap_err(), words);
 }
 
 fn sequence(
@@ -246,10 +190,7 @@ fn sequence(
         );
     }
     assert_eq!(named(parser.context().names(), found), format!("{want:?}"));
-    assert_eq!(
-        named(parser.names(), found_steps),
-        format!("{want_steps:?}")
-    );
+    assert_eq!(named(parser.names(), found_steps), format!("{want_steps:?}"));
 }
 
 fn sequence_batch(
@@ -262,66 +203,36 @@ fn sequence_batch(
 ) {
     let parser = SequenceParser::new(context, steps).unwrap();
     let found = parser.parse_batch(records, None).unwrap();
-    assert_eq!(
-        named(parser.context().names(), found.context),
-        format!("{want:?}")
-    );
-    assert_eq!(
-        named(parser.names(), found.sequence),
-        format!("{want_steps:?}")
-    );
-    let found: Vec<_> = found
-        .lengths
-        .iter()
-        .map(|(n, t)| (n.as_str(), Value::from(t.clone())))
-        .collect();
+    assert_eq!(named(parser.context().names(), found.context), format!("{want:?}"));
+    assert_eq!(named(parser.names(), found.sequence), format!("{want_steps:?}"));
+    let found: Vec<_> = found.lengths.iter().map(|(n, t)| (n.as_str(), Value::from(t.clone()))).collect();
     assert_eq!(found, lengths);
 }
 
 fn sequence_refused(record: Bytes, context: &[FeatureSpec], steps: &[FeatureSpec], words: &[&str]) {
-    mentions(
-        &SequenceParser::new(context, steps)
-            .and_then(|p| p.parse_single(&record))
-            .unwrap_err(),
-        words,
-    );
+    mentions(&SequenceParser::new(context, steps).and_then(|p| p.parse_single(&record)).unwrap_err(), words);
 }
 
 /// TensorFlow refuses unknown fields beside features and inside map entries; protobuf does not.
 #[test]
 fn unknown_fields_are_passed_over() {
-    for record in [
-        "0a0f2a01750a0a0a01611205 1a030a0104",
-        "0a0f0a0d0a016112051a030a01041a0171",
-    ] {
+    for record in ["0a0f2a01750a0a0a01611205 1a030a0104", "0a0f0a0d0a016112051a030a01041a0171"] {
         let record = hex(&record.replace(' ', ""));
-        single(
-            record,
-            &[fixed("a", DType::I64, &[], None)],
-            &[("a", i(&[], &[4]).into())],
-        );
+        single(record, &[fixed("a", DType::I64, &[], None)], &[("a", i(&[], &[4]).into())]);
     }
 }
 
 #[test]
 fn errors_say_what_was_found_and_what_to_do() {
     let record = r(0);
-    let error = |spec: FeatureSpec| {
-        Parser::new(&[spec])
-            .unwrap()
-            .parse_single(&record)
-            .unwrap_err()
-    };
+    let error = |spec: FeatureSpec| Parser::new(&[spec]).unwrap().parse_single(&record).unwrap_err();
     let e = error(fixed("v", DType::I64, &[2], None));
     assert_eq!(
         e.message(),
         "Key: v.  Can't parse serialized Example: Some int64_list slice was not parsed. feature 'v': declared shape [2] \
          needs 2 values, found 3"
     );
-    assert_eq!(
-        e.context(),
-        [gristmill_types::Frame::Feature { key: "v".into() }]
-    );
+    assert_eq!(e.context(), [gristmill_types::Frame::Feature { key: "v".into() }]);
     let e = error(fixed("I", DType::I64, &[], None));
     assert_eq!(
         e.message(),
@@ -358,30 +269,19 @@ fn a_block_stops_at_its_first_failure() {
     ];
     let parser = Parser::new(&specs).unwrap();
     assert_eq!(parser.names().collect::<Vec<_>>(), ["v", "f", "i", "s"]);
-    let (mut values, mut floats, mut ints, mut strings) =
-        (Vec::new(), [0u8; 12], [0u8; 24], Vec::new());
+    let (mut values, mut floats, mut ints, mut strings) = (Vec::new(), [0u8; 12], [0u8; 24], Vec::new());
     let mut dest = [
         ColumnDest::Values(&mut values),
         ColumnDest::Plain(&mut floats),
         ColumnDest::Plain(&mut ints),
         ColumnDest::Strings(&mut strings),
     ];
-    let bad = Bytes::from(
-        &[
-            0x0a, 0x09, 0x0a, 0x07, 0x0a, 0x01, b'f', 0x12, 0x02, 0x12, 0x00,
-        ][..],
-    );
+    let bad = Bytes::from(&[0x0a, 0x09, 0x0a, 0x07, 0x0a, 0x01, b'f', 0x12, 0x02, 0x12, 0x00][..]);
     let (n, e) = parser.parse_block(&[r(0), bad, r(0)], &mut dest);
     assert_eq!(n, 1);
     mentions(&e.unwrap(), &["key: f", "needs 1 values, found 0"]);
-    assert_eq!(
-        (values.len(), strings.as_slice()),
-        (1, &[Bytes::from("hi")][..])
-    );
-    assert_eq!(
-        (&floats[..4], &ints[..8]),
-        (&1.5f32.to_ne_bytes()[..], &5i64.to_ne_bytes()[..])
-    );
+    assert_eq!((values.len(), strings.as_slice()), (1, &[Bytes::from("hi")][..]));
+    assert_eq!((&floats[..4], &ints[..8]), (&1.5f32.to_ne_bytes()[..], &5i64.to_ne_bytes()[..]));
     let (n, e) = parser.parse_block(&[r(0)], &mut [ColumnDest::Plain(&mut floats)]);
     assert_eq!((n, e.unwrap().kind()), (0, Kind::Internal));
 }
@@ -389,12 +289,7 @@ fn a_block_stops_at_its_first_failure() {
 #[test]
 fn strings_share_the_records_memory() {
     let record = r(0);
-    let values = Parser::new(&[fixed("s", DType::String, &[], None)])
-        .unwrap()
-        .parse_single(&record)
-        .unwrap();
-    let found = values[0].tensor().unwrap().as_strings()[0]
-        .as_slice()
-        .as_ptr();
+    let values = Parser::new(&[fixed("s", DType::String, &[], None)]).unwrap().parse_single(&record).unwrap();
+    let found = values[0].tensor().unwrap().as_strings()[0].as_slice().as_ptr();
     assert!(record.as_slice().as_ptr_range().contains(&found));
 }

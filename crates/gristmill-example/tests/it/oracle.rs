@@ -73,20 +73,14 @@ mod schema {
 fn ours(feature: schema::Feature) -> Feature {
     match feature.kind {
         None => Feature::Unset,
-        Some(schema::Kind::Bytes(l)) => {
-            Feature::Bytes(l.value.into_iter().map(Bytes::from).collect())
-        }
+        Some(schema::Kind::Bytes(l)) => Feature::Bytes(l.value.into_iter().map(Bytes::from).collect()),
         Some(schema::Kind::Floats(l)) => Feature::Floats(l.value),
         Some(schema::Kind::Ints(l)) => Feature::Ints(l.value),
     }
 }
 
 fn our_map(features: schema::Features) -> BTreeMap<String, Feature> {
-    features
-        .feature
-        .into_iter()
-        .map(|(k, f)| (k, ours(f)))
-        .collect()
+    features.feature.into_iter().map(|(k, f)| (k, ours(f))).collect()
 }
 
 /// Bits of floats count, so that NaN equals itself.
@@ -109,11 +103,8 @@ fn feature() -> impl Strategy<Value = Feature> {
 }
 
 fn example() -> impl Strategy<Value = Example> {
-    prop::collection::btree_map(key().prop_map(String::from), feature(), 0..6).prop_map(
-        |features| Example {
-            features: Some(features),
-        },
-    )
+    prop::collection::btree_map(key().prop_map(String::from), feature(), 0..6)
+        .prop_map(|features| Example { features: Some(features) })
 }
 
 fn sequence() -> impl Strategy<Value = SequenceExample> {
@@ -122,10 +113,8 @@ fn sequence() -> impl Strategy<Value = SequenceExample> {
         prop::collection::vec(feature(), 0..3),
         0..3,
     );
-    (example(), prop::option::of(lists)).prop_map(|(e, feature_lists)| SequenceExample {
-        context: e.features,
-        feature_lists,
-    })
+    (example(), prop::option::of(lists))
+        .prop_map(|(e, feature_lists)| SequenceExample { context: e.features, feature_lists })
 }
 
 /// Wire bytes of one field: tag, then a value that may or may not fit it.
@@ -157,9 +146,8 @@ fn wrap(number: u8, inner: &[u8]) -> Vec<u8> {
 
 /// Examples as no tidy writer makes them: fields in any order, repeated, unknown, unpacked.
 fn untidy() -> impl Strategy<Value = Vec<u8>> {
-    let packed = |n| {
-        (Just(n), prop::collection::vec(0u8..128, 0..3)).prop_map(|(n, v)| wrap(n, &wrap(1, &v)))
-    };
+    let packed =
+        |n| (Just(n), prop::collection::vec(0u8..128, 0..3)).prop_map(|(n, v)| wrap(n, &wrap(1, &v)));
     let list = prop_oneof![
         packed(3),
         prop::collection::vec(0u8..128, 0..3)
@@ -170,24 +158,18 @@ fn untidy() -> impl Strategy<Value = Vec<u8>> {
         field(),
     ];
     let feature = prop::collection::vec(list, 0..3).prop_map(|v| wrap(2, &v.concat()));
-    let part =
-        prop_oneof![3 => feature, 3 => key().prop_map(|k| wrap(1, k.as_bytes())), 1 => field()];
+    let part = prop_oneof![3 => feature, 3 => key().prop_map(|k| wrap(1, k.as_bytes())), 1 => field()];
     let entry = prop::collection::vec(part, 0..4).prop_map(|v| wrap(1, &v.concat()));
-    let features = prop::collection::vec(prop_oneof![5 => entry, 1 => field()], 0..5)
-        .prop_map(|v| wrap(1, &v.concat()));
+    let features =
+        prop::collection::vec(prop_oneof![5 => entry, 1 => field()], 0..5).prop_map(|v| wrap(1, &v.concat()));
     prop::collection::vec(prop_oneof![5 => features, 1 => field()], 0..3).prop_map(|v| v.concat())
 }
 
 /// Bytes with a few changed, and perhaps cut off.
 fn damaged(bytes: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3);
-    (
-        bytes,
-        changes,
-        any::<prop::sample::Index>(),
-        prop::bool::weighted(0.2),
-    )
-        .prop_map(|(mut b, changes, cut, do_cut)| {
+    (bytes, changes, any::<prop::sample::Index>(), prop::bool::weighted(0.2)).prop_map(
+        |(mut b, changes, cut, do_cut)| {
             for (at, byte) in changes {
                 if !b.is_empty() {
                     let at = at.index(b.len());
@@ -198,7 +180,8 @@ fn damaged(bytes: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u
                 b.truncate(cut.index(b.len() + 1));
             }
             b
-        })
+        },
+    )
 }
 
 fn specs() -> Vec<FeatureSpec> {
@@ -213,30 +196,19 @@ fn specs() -> Vec<FeatureSpec> {
         FeatureSpec::fixed_or("b", &[2], Tensor::vector(&[0.5f32, 1.5])),
         FeatureSpec::fixed_or("c", &[], Tensor::string("none")),
         FeatureSpec::var_len("label", DType::I64),
-        FeatureSpec {
-            name: "é".into(),
-            kind: sequence,
-        },
+        FeatureSpec { name: "é".into(), kind: sequence },
     ]
 }
 
 /// Parses record by record in one block, dense features into flat memory.
 fn by_block(parser: &Parser, records: &[Bytes]) -> (Vec<Vec<Value>>, Option<String>) {
     let rows = parser.row_bytes();
-    let mut plain: Vec<Vec<u8>> = rows
-        .iter()
-        .map(|n| vec![0xaa; n.unwrap_or(0) * records.len()])
-        .collect();
+    let mut plain: Vec<Vec<u8>> = rows.iter().map(|n| vec![0xaa; n.unwrap_or(0) * records.len()]).collect();
     let mut strings: Vec<Vec<Bytes>> = vec![Vec::new(); rows.len()];
     let mut values: Vec<Vec<Value>> = vec![Vec::new(); rows.len()];
     let is_strings = parser.is_strings();
     let mut dest: Vec<ColumnDest<'_>> = Vec::new();
-    for (i, ((p, s), v)) in plain
-        .iter_mut()
-        .zip(&mut strings)
-        .zip(&mut values)
-        .enumerate()
-    {
+    for (i, ((p, s), v)) in plain.iter_mut().zip(&mut strings).zip(&mut values).enumerate() {
         dest.push(match (rows[i], is_strings[i]) {
             (Some(_), _) => ColumnDest::Plain(p),
             (_, true) => ColumnDest::Strings(s),
@@ -250,35 +222,23 @@ fn by_block(parser: &Parser, records: &[Bytes]) -> (Vec<Vec<Value>>, Option<Stri
         match (rows[c], is_strings[c]) {
             (Some(size), _) => {
                 let raw = &plain[c][i * size..(i + 1) * size];
-                Tensor::from_bytes(specs[c].dtype(), shape.unwrap(), raw)
-                    .unwrap()
-                    .into()
+                Tensor::from_bytes(specs[c].dtype(), shape.unwrap(), raw).unwrap().into()
             }
             (_, true) => {
                 let per = shape.unwrap().count();
-                Tensor::strings(shape.unwrap(), strings[c][i * per..(i + 1) * per].to_vec())
-                    .unwrap()
-                    .into()
+                Tensor::strings(shape.unwrap(), strings[c][i * per..(i + 1) * per].to_vec()).unwrap().into()
             }
             _ => values[c][i].clone(),
         }
     };
     for c in 0..rows.len() {
         if is_strings[c] {
-            assert_eq!(
-                strings[c].len(),
-                n * specs[c].shape().full().unwrap().count()
-            );
+            assert_eq!(strings[c].len(), n * specs[c].shape().full().unwrap().count());
         } else if rows[c].is_none() {
             assert_eq!(values[c].len(), n);
         }
     }
-    (
-        (0..n)
-            .map(|i| (0..rows.len()).map(|c| row(i, c)).collect())
-            .collect(),
-        error.map(|e| e.to_string()),
-    )
+    ((0..n).map(|i| (0..rows.len()).map(|c| row(i, c)).collect()).collect(), error.map(|e| e.to_string()))
 }
 
 /// Block and single parsing agree on these records, the first failure included.
@@ -290,10 +250,7 @@ fn check_block(records: Vec<Vec<u8>>) {
         assert_eq!(text(row), text(&parser.parse_single(record).unwrap()));
     }
     match records.get(rows.len()) {
-        Some(record) => assert_eq!(
-            error,
-            Some(parser.parse_single(record).unwrap_err().to_string())
-        ),
+        Some(record) => assert_eq!(error, Some(parser.parse_single(record).unwrap_err().to_string())),
         None => assert_eq!(error, None),
     }
 }

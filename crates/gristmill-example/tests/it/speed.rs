@@ -9,28 +9,14 @@ use std::time::Instant;
 /// 237 bytes or near it: four integers, 32 floats, a string of 20 bytes.
 fn record(i: i64) -> Vec<u8> {
     let features = [
-        (
-            "dense",
-            Feature::Floats((0..32).map(|k| (k as f32).mul_add(0.5, i as f32)).collect()),
-        ),
+        ("dense", Feature::Floats((0..32).map(|k| (k as f32).mul_add(0.5, i as f32)).collect())),
         ("id", Feature::Ints(vec![i])),
         ("x0", Feature::Ints(vec![i % 100])),
         ("x1", Feature::Ints(vec![i % 7])),
         ("label", Feature::Ints(vec![i % 10])),
-        (
-            "name",
-            Feature::Bytes(vec![Bytes::from(format!("record-{i:013}").as_str())]),
-        ),
+        ("name", Feature::Bytes(vec![Bytes::from(format!("record-{i:013}").as_str())])),
     ];
-    Example {
-        features: Some(
-            features
-                .into_iter()
-                .map(|(k, f)| (k.to_owned(), f))
-                .collect(),
-        ),
-    }
-    .encode()
+    Example { features: Some(features.into_iter().map(|(k, f)| (k.to_owned(), f)).collect()) }.encode()
 }
 
 fn records(n: i64) -> Vec<Bytes> {

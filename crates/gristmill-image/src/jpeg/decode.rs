@@ -90,32 +90,20 @@ impl JpegOptions {
         match self.channels {
             0 | 1 | 3 => {}
             4 => {
-                return Err(Error::invalid(
-                    "JPEG does not support 4 channels; use 0, 1 or 3",
-                ));
+                return Err(Error::invalid("JPEG does not support 4 channels; use 0, 1 or 3"));
             }
             n => {
-                return Err(Error::invalid(format!(
-                    "`channels` must be 0, 1, 3 or 4 but got {n}"
-                )));
+                return Err(Error::invalid(format!("`channels` must be 0, 1, 3 or 4 but got {n}")));
             }
         }
         if !matches!(self.ratio, 1 | 2 | 4 | 8) {
-            return Err(Error::invalid(format!(
-                "ratio must be 1, 2, 4, or 8, got {}",
-                self.ratio
-            )));
+            return Err(Error::invalid(format!("ratio must be 1, 2, 4, or 8, got {}", self.ratio)));
         }
         Ok(())
     }
 
     fn raw(&self) -> ffi::DecodeOptions {
-        let crop = self.crop.unwrap_or(Crop {
-            y: 0,
-            x: 0,
-            height: 0,
-            width: 0,
-        });
+        let crop = self.crop.unwrap_or(Crop { y: 0, x: 0, height: 0, width: 0 });
         ffi::DecodeOptions {
             channels: self.channels as i32,
             ratio: self.ratio as i32,
@@ -135,15 +123,11 @@ impl JpegOptions {
 fn failed(contents: &[u8], failure: ffi::Failure) -> Error {
     let why = match failure {
         ffi::Failure::Library(message) => message,
-        ffi::Failure::Channels => {
-            "the file's number of channels is neither 1 nor at least 3".to_owned()
-        }
+        ffi::Failure::Channels => "the file's number of channels is neither 1 nor at least 3".to_owned(),
         ffi::Failure::Size => {
             format!("height * width * channels must be above 0 and below {MAX_SAMPLES}")
         }
-        ffi::Failure::Crop => {
-            "the crop window must not be empty and must lie inside the image".to_owned()
-        }
+        ffi::Failure::Crop => "the crop window must not be empty and must lie inside the image".to_owned(),
         ffi::Failure::Memory => "out of memory".to_owned(),
     };
     Error::invalid(format!(
@@ -163,14 +147,9 @@ fn failed(contents: &[u8], failure: ffi::Failure) -> Error {
 /// [`try_recover_truncated`](JpegOptions::try_recover_truncated) or
 /// [`acceptable_fraction`](JpegOptions::acceptable_fraction) let it pass), declares [`MAX_SAMPLES`] or more, or does
 /// not suit the options; what `output` says.
-pub fn decode(
-    contents: &[u8],
-    options: &JpegOptions,
-    output: &mut (impl Output<u8> + ?Sized),
-) -> Result<()> {
+pub fn decode(contents: &[u8], options: &JpegOptions, output: &mut (impl Output<u8> + ?Sized)) -> Result<()> {
     options.check()?;
-    let (decoder, shape) =
-        ffi::Decoder::start(contents, &options.raw()).map_err(|f| failed(contents, f))?;
+    let (decoder, shape) = ffi::Decoder::start(contents, &options.raw()).map_err(|f| failed(contents, f))?;
     let shape = shape.map(|n| n as usize);
     let pixels = slot(output, &shape)?;
     let rows = decoder.read(pixels).map_err(|f| failed(contents, f))? as usize;
@@ -190,13 +169,12 @@ pub fn decode(
 ///
 /// [`Error::InvalidArgument`] when there is no readable header.
 pub fn shape(contents: &[u8]) -> Result<[usize; 3]> {
-    ffi::Decoder::new(contents)
-        .and_then(ffi::Decoder::shape)
-        .map(|shape| shape.map(|n| n as usize))
-        .map_err(|failure| match failure {
+    ffi::Decoder::new(contents).and_then(ffi::Decoder::shape).map(|shape| shape.map(|n| n as usize)).map_err(
+        |failure| match failure {
             ffi::Failure::Library(why) => {
                 Error::invalid(format!("Invalid JPEG data, size {}: {why}", contents.len()))
             }
             other => failed(contents, other),
-        })
+        },
+    )
 }

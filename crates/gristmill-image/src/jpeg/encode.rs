@@ -81,63 +81,38 @@ pub fn encode(
     match (options.format, channels) {
         (EncodeFormat::Auto, 1 | 3) | (EncodeFormat::Grayscale, 1) | (EncodeFormat::Rgb, 3) => {}
         (EncodeFormat::Auto, _) => {
-            return Err(Error::invalid(format!(
-                "image must have 1 or 3 channels, got {}",
-                shape()
-            )));
+            return Err(Error::invalid(format!("image must have 1 or 3 channels, got {}", shape())));
         }
         (EncodeFormat::Grayscale, _) => {
-            return Err(Error::invalid(format!(
-                "format grayscale expects 1 channel, got {}",
-                shape()
-            )));
+            return Err(Error::invalid(format!("format grayscale expects 1 channel, got {}", shape())));
         }
         (EncodeFormat::Rgb, _) => {
-            return Err(Error::invalid(format!(
-                "format rgb expects 3 channels, got {}",
-                shape()
-            )));
+            return Err(Error::invalid(format!("format rgb expects 3 channels, got {}", shape())));
         }
     }
     if !(0..=100).contains(&options.quality) {
-        return Err(Error::invalid(format!(
-            "quality must be in [0,100], got {}",
-            options.quality
-        )));
+        return Err(Error::invalid(format!("quality must be in [0,100], got {}", options.quality)));
     }
-    let failed =
-        |why: &str| Error::invalid(format!("JPEG encoding failed: {why} (shape {})", shape()));
-    let count = (height as u64)
-        .checked_mul(width as u64)
-        .filter(|&n| n > 0 && n < MAX_SAMPLES);
+    let failed = |why: &str| Error::invalid(format!("JPEG encoding failed: {why} (shape {})", shape()));
+    let count = (height as u64).checked_mul(width as u64).filter(|&n| n > 0 && n < MAX_SAMPLES);
     if count.is_none() {
         return Err(failed("height * width must be above 0 and below 2^29"));
     }
     if pixels.len() != height * width * channels {
-        return Err(failed(&format!(
-            "expected {} bytes, found {}",
-            height * width * channels,
-            pixels.len()
-        )));
+        return Err(failed(&format!("expected {} bytes, found {}", height * width * channels, pixels.len())));
     }
     let raw = ffi::EncodeOptions {
         quality: options.quality,
         progressive: options.progressive,
         optimize_size: options.optimize_size,
         chroma_downsampling: options.chroma_downsampling,
-        density_unit: if options.density_unit == DensityUnit::Inch {
-            1
-        } else {
-            2
-        },
+        density_unit: if options.density_unit == DensityUnit::Inch { 1 } else { 2 },
         x_density: options.x_density,
         y_density: options.y_density,
         xmp: &options.xmp_metadata,
     };
-    ffi::encode(pixels, height as u32, width as u32, channels as u32, &raw).map_err(|failure| {
-        match failure {
-            ffi::Failure::Library(why) => failed(&why),
-            other => failed(&format!("{other:?}")),
-        }
+    ffi::encode(pixels, height as u32, width as u32, channels as u32, &raw).map_err(|failure| match failure {
+        ffi::Failure::Library(why) => failed(&why),
+        other => failed(&format!("{other:?}")),
     })
 }

@@ -61,11 +61,7 @@ unsafe extern "C" {
     fn gm_decoder_free(decoder: *mut RawDecoder);
     fn gm_decoder_message(decoder: *const RawDecoder) -> *const c_char;
     fn gm_decoder_shape(decoder: *mut RawDecoder, shape: *mut u32) -> c_int;
-    fn gm_decoder_start(
-        decoder: *mut RawDecoder,
-        options: *const DecodeOptions,
-        shape: *mut u32,
-    ) -> c_int;
+    fn gm_decoder_start(decoder: *mut RawDecoder, options: *const DecodeOptions, shape: *mut u32) -> c_int;
     fn gm_decoder_read(decoder: *mut RawDecoder, pixels: *mut u8, rows_read: *mut u32) -> c_int;
     fn gm_encode(
         pixels: *const u8,
@@ -119,11 +115,7 @@ impl<'a> Decoder<'a> {
     pub(super) fn new(data: &'a [u8]) -> Result<Self, Failure> {
         // SAFETY: the pointer and length are those of a slice that outlives the decoder.
         let raw = unsafe { gm_decoder_new(data.as_ptr(), data.len()) };
-        Ok(Self {
-            raw: NonNull::new(raw).ok_or(Failure::Memory)?,
-            size: None,
-            data: PhantomData,
-        })
+        Ok(Self { raw: NonNull::new(raw).ok_or(Failure::Memory)?, size: None, data: PhantomData })
     }
 
     fn result(&self, code: c_int) -> Result<(), Failure> {
@@ -145,10 +137,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Reads the header, prepares decoding and tells height, width and channels of the output.
-    pub(super) fn start(
-        data: &'a [u8],
-        options: &DecodeOptions,
-    ) -> Result<(Self, [u32; 3]), Failure> {
+    pub(super) fn start(data: &'a [u8], options: &DecodeOptions) -> Result<(Self, [u32; 3]), Failure> {
         let mut decoder = Self::new(data)?;
         let mut shape = [0; 3];
         // SAFETY: the decoder is fresh, `options` has the layout of the header file, `shape` has three places.
@@ -164,15 +153,10 @@ impl<'a> Decoder<'a> {
     ///
     /// When `pixels` has not the size that `start` told.
     pub(super) fn read(self, pixels: &mut [u8]) -> Result<u32, Failure> {
-        assert_eq!(
-            Some(pixels.len()),
-            self.size,
-            "the pixels have the size that the header gave"
-        );
+        assert_eq!(Some(pixels.len()), self.size, "the pixels have the size that the header gave");
         let mut rows = 0;
         // SAFETY: `start` succeeded (only then is `size` set) and the slice has room for every row, as just checked.
-        let code =
-            unsafe { gm_decoder_read(self.raw.as_ptr(), pixels.as_mut_ptr(), &raw mut rows) };
+        let code = unsafe { gm_decoder_read(self.raw.as_ptr(), pixels.as_mut_ptr(), &raw mut rows) };
         self.result(code)?;
         Ok(rows)
     }

@@ -2,9 +2,7 @@ use super::*;
 use crate::{Error, Image};
 
 fn gradient(h: usize, w: usize, c: usize) -> Vec<u8> {
-    (0..h * w * c)
-        .map(|i| (i / c % w * 7 + i / c / w * 5 + i % c * 60) as u8)
-        .collect()
+    (0..h * w * c).map(|i| (i / c % w * 7 + i / c / w * 5 + i % c * 60) as u8).collect()
 }
 
 fn decoded(contents: &[u8], options: &JpegOptions) -> crate::Result<Image<u8>> {
@@ -15,12 +13,7 @@ fn decoded(contents: &[u8], options: &JpegOptions) -> crate::Result<Image<u8>> {
 
 #[test]
 fn library_is_turbo_3_with_simd() {
-    assert_eq!(
-        library_version().0,
-        3,
-        "libjpeg-turbo 3 is built in, found {:?}",
-        library_version()
-    );
+    assert_eq!(library_version().0, 3, "libjpeg-turbo 3 is built in, found {:?}", library_version());
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     assert!(simd_in_use());
 }
@@ -39,95 +32,32 @@ fn encode_and_decode_keep_a_flat_image() {
 #[test]
 fn channels_and_ratio() {
     let bytes = encode(&gradient(37, 45, 3), 37, 45, 3, &EncodeOptions::default()).unwrap();
-    let grey = decoded(
-        &bytes,
-        &JpegOptions {
-            channels: 1,
-            ..Default::default()
-        },
-    )
-    .unwrap();
+    let grey = decoded(&bytes, &JpegOptions { channels: 1, ..Default::default() }).unwrap();
     assert_eq!(grey.shape, [37, 45, 1]);
-    let eighth = decoded(
-        &bytes,
-        &JpegOptions {
-            ratio: 8,
-            ..Default::default()
-        },
-    )
-    .unwrap();
+    let eighth = decoded(&bytes, &JpegOptions { ratio: 8, ..Default::default() }).unwrap();
     assert_eq!(eighth.shape, [5, 6, 3]);
     let grey_file = encode(&gradient(9, 9, 1), 9, 9, 1, &EncodeOptions::default()).unwrap();
-    let rgb = decoded(
-        &grey_file,
-        &JpegOptions {
-            channels: 3,
-            ..Default::default()
-        },
-    )
-    .unwrap();
+    let rgb = decoded(&grey_file, &JpegOptions { channels: 3, ..Default::default() }).unwrap();
     assert!(rgb.data.chunks(3).all(|p| p[0] == p[1] && p[1] == p[2]));
 }
 
 #[test]
 fn crop_is_a_part_of_the_whole_without_subsampling() {
-    let options = EncodeOptions {
-        chroma_downsampling: false,
-        ..Default::default()
-    };
+    let options = EncodeOptions { chroma_downsampling: false, ..Default::default() };
     let bytes = encode(&gradient(37, 45, 3), 37, 45, 3, &options).unwrap();
     let whole = decoded(&bytes, &JpegOptions::default()).unwrap();
-    let crop = Crop {
-        y: 5,
-        x: 7,
-        height: 20,
-        width: 31,
-    };
-    let part = decoded(
-        &bytes,
-        &JpegOptions {
-            crop: Some(crop),
-            ..Default::default()
-        },
-    )
-    .unwrap();
+    let crop = Crop { y: 5, x: 7, height: 20, width: 31 };
+    let part = decoded(&bytes, &JpegOptions { crop: Some(crop), ..Default::default() }).unwrap();
     assert_eq!(part.shape, [20, 31, 3]);
     for y in 0..20 {
         let at = ((y + 5) * 45 + 7) * 3;
-        assert_eq!(
-            part.data[y * 93..(y + 1) * 93],
-            whole.data[at..at + 93],
-            "row {y}"
-        );
+        assert_eq!(part.data[y * 93..(y + 1) * 93], whole.data[at..at + 93], "row {y}");
     }
-    for bad in [
-        Crop {
-            y: 30,
-            x: 0,
-            height: 20,
-            width: 20,
-        },
-        Crop {
-            y: i32::MAX,
-            x: 0,
-            height: i32::MAX,
-            width: 1,
-        },
-    ] {
-        let error = decoded(
-            &bytes,
-            &JpegOptions {
-                crop: Some(bad),
-                ..Default::default()
-            },
-        )
-        .unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("Invalid JPEG data or crop window"),
-            "{error}"
-        );
+    for bad in
+        [Crop { y: 30, x: 0, height: 20, width: 20 }, Crop { y: i32::MAX, x: 0, height: i32::MAX, width: 1 }]
+    {
+        let error = decoded(&bytes, &JpegOptions { crop: Some(bad), ..Default::default() }).unwrap_err();
+        assert!(error.to_string().contains("Invalid JPEG data or crop window"), "{error}");
     }
 }
 
@@ -136,101 +66,45 @@ fn end_of_data_rules() {
     let bytes = encode(&gradient(64, 40, 3), 64, 40, 3, &EncodeOptions::default()).unwrap();
     let whole = decoded(&bytes, &JpegOptions::default()).unwrap();
     let open = &bytes[..bytes.len() - 2];
-    let recover = JpegOptions {
-        try_recover_truncated: true,
-        ..Default::default()
-    };
+    let recover = JpegOptions { try_recover_truncated: true, ..Default::default() };
     assert!(decoded(open, &JpegOptions::default()).is_err());
     assert_eq!(decoded(open, &recover).unwrap(), whole);
 
     let half = &bytes[..bytes.len() / 2];
     assert!(decoded(half, &JpegOptions::default()).is_err());
-    assert_eq!(
-        decoded(half, &recover).unwrap().data[..120],
-        whole.data[..120]
-    );
-    let part = decoded(
-        half,
-        &JpegOptions {
-            acceptable_fraction: 0.1,
-            ..Default::default()
-        },
-    )
-    .unwrap();
+    assert_eq!(decoded(half, &recover).unwrap().data[..120], whole.data[..120]);
+    let part = decoded(half, &JpegOptions { acceptable_fraction: 0.1, ..Default::default() }).unwrap();
     assert_eq!(part.data[..120], whole.data[..120]);
-    assert!(
-        part.data[63 * 120..].iter().all(|&v| v == 0),
-        "rows after the end are 0"
-    );
+    assert!(part.data[63 * 120..].iter().all(|&v| v == 0), "rows after the end are 0");
 }
 
 #[test]
 fn words_of_errors() {
-    let words = |contents: &[u8], options: &JpegOptions| {
-        decoded(contents, options).unwrap_err().to_string()
-    };
+    let words = |contents: &[u8], options: &JpegOptions| decoded(contents, options).unwrap_err().to_string();
     let default = JpegOptions::default();
-    assert!(
-        words(b"", &default).contains("jpeg::Uncompress failed. Invalid JPEG data or crop window.")
-    );
+    assert!(words(b"", &default).contains("jpeg::Uncompress failed. Invalid JPEG data or crop window."));
     assert!(words(b"\xff\xd8\xff\xe0", &default).contains("Invalid JPEG"));
-    let ratio = words(
-        b"",
-        &JpegOptions {
-            ratio: 3,
-            ..default
-        },
-    );
+    let ratio = words(b"", &JpegOptions { ratio: 3, ..default });
     assert_eq!(ratio, "ratio must be 1, 2, 4, or 8, got 3");
-    let channels = words(
-        b"",
-        &JpegOptions {
-            channels: 2,
-            ..default
-        },
-    );
+    let channels = words(b"", &JpegOptions { channels: 2, ..default });
     assert_eq!(channels, "`channels` must be 0, 1, 3 or 4 but got 2");
-    assert!(
-        shape(b"\xff\xd8")
-            .unwrap_err()
-            .to_string()
-            .contains("Invalid JPEG data, size 2")
-    );
-    assert!(
-        DctMethod::from_name("SLOW")
-            .unwrap_err()
-            .to_string()
-            .contains("dct_method must be one of")
-    );
+    assert!(shape(b"\xff\xd8").unwrap_err().to_string().contains("Invalid JPEG data, size 2"));
+    assert!(DctMethod::from_name("SLOW").unwrap_err().to_string().contains("dct_method must be one of"));
 }
 
 #[test]
 fn encoder_checks_its_arguments() {
     let words = |c: usize, options: &EncodeOptions| {
-        encode(&vec![0; 25 * c], 5, 5, c, options)
-            .unwrap_err()
-            .to_string()
+        encode(&vec![0; 25 * c], 5, 5, c, options).unwrap_err().to_string()
     };
-    assert_eq!(
-        words(4, &EncodeOptions::default()),
-        "image must have 1 or 3 channels, got [5,5,4]"
-    );
-    let rgb = EncodeOptions {
-        format: EncodeFormat::Rgb,
-        ..Default::default()
-    };
+    assert_eq!(words(4, &EncodeOptions::default()), "image must have 1 or 3 channels, got [5,5,4]");
+    let rgb = EncodeOptions { format: EncodeFormat::Rgb, ..Default::default() };
     assert_eq!(words(1, &rgb), "format rgb expects 3 channels, got [5,5,1]");
-    let quality = EncodeOptions {
-        quality: 101,
-        ..Default::default()
-    };
+    let quality = EncodeOptions { quality: 101, ..Default::default() };
     assert_eq!(words(3, &quality), "quality must be in [0,100], got 101");
     assert!(encode(&[], 0, 5, 3, &EncodeOptions::default()).is_err());
     assert!(encode(&[0; 3], 1, 2, 3, &EncodeOptions::default()).is_err());
-    let xmp = EncodeOptions {
-        xmp_metadata: vec![b' '; 70_000],
-        ..Default::default()
-    };
+    let xmp = EncodeOptions { xmp_metadata: vec![b' '; 70_000], ..Default::default() };
     assert!(words(3, &xmp).contains("JPEG encoding failed"));
 }
 

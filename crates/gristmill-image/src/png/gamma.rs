@@ -12,9 +12,7 @@ pub(super) struct Gamma {
 /// `floor(max * (i / (n - 1))^exponent + 0.5)` for all `n` values of `i`.
 fn table(n: usize, max: f64, exponent: f64) -> Vec<u16> {
     let last = (n - 1) as f64;
-    (0..n)
-        .map(|i| (max * (i as f64 / last).powf(exponent) + 0.5).floor() as u16)
-        .collect()
+    (0..n).map(|i| (max * (i as f64 / last).powf(exponent) + 0.5).floor() as u16).collect()
 }
 
 impl Gamma {
@@ -31,16 +29,8 @@ impl Gamma {
         let from = reciprocal(to);
         // 16 bits that become 8 are looked up with 11.
         let shift = if depth == 16 && wanted == 8 { 5 } else { 0 };
-        let (n, max) = if depth == 16 {
-            (1 << (16 - shift), 65535.0)
-        } else {
-            (256, 255.0)
-        };
-        Some(Self {
-            to_linear: table(n, max, to * 1e-5),
-            from_linear: table(n, max, from * 1e-5),
-            shift,
-        })
+        let (n, max) = if depth == 16 { (1 << (16 - shift), 65535.0) } else { (256, 255.0) };
+        Some(Self { to_linear: table(n, max, to * 1e-5), from_linear: table(n, max, from * 1e-5), shift })
     }
 
     /// The sample in linear light.

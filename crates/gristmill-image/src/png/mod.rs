@@ -36,13 +36,9 @@ pub fn decode<T: Sample>(
     output: &mut (impl Output<T> + ?Sized),
 ) -> Result<()> {
     if channels > 4 {
-        return Err(Error::invalid(format!(
-            "`channels` must be 0, 1, 3 or 4 but got {channels}"
-        )));
+        return Err(Error::invalid(format!("`channels` must be 0, 1, 3 or 4 but got {channels}")));
     }
-    let limits = png::Limits {
-        bytes: MAX_SAMPLES as usize,
-    };
+    let limits = png::Limits { bytes: MAX_SAMPLES as usize };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(contents), limits);
     decoder.set_transformations(Transformations::IDENTITY);
     decoder.set_ignore_text_chunk(true);
@@ -53,25 +49,16 @@ pub fn decode<T: Sample>(
 
     let source = Source::new(reader.info(), T::BITS, channels);
     let (width, height) = (source.width, source.height);
-    let to = if channels == 0 {
-        source.own_channels()
-    } else {
-        channels as usize
-    };
+    let to = if channels == 0 { source.own_channels() } else { channels as usize };
     let samples = (width as u64 * height as u64).saturating_mul(to as u64);
     if samples >= MAX_SAMPLES {
-        return Err(Error::invalid(format!(
-            "PNG size too large for int: {width} by {height}"
-        )));
+        return Err(Error::invalid(format!("PNG size too large for int: {width} by {height}")));
     }
     let raw = reader
         .output_buffer_size()
         .filter(|&raw| raw as u64 / MAX_INFLATION <= contents.len() as u64)
         .ok_or_else(|| {
-            invalid(
-                contents,
-                format_args!("{width} x {height} pixels can't be in a file of this size"),
-            )
+            invalid(contents, format_args!("{width} x {height} pixels can't be in a file of this size"))
         })?;
 
     let pixels = slot(output, &[height, width, to])?;
@@ -79,15 +66,10 @@ pub fn decode<T: Sample>(
         reader.next_frame(bytes).map_err(|e| invalid(contents, e))?;
     } else {
         let mut rows = vec![0; raw];
-        reader
-            .next_frame(&mut rows)
-            .map_err(|e| invalid(contents, e))?;
+        reader.next_frame(&mut rows).map_err(|e| invalid(contents, e))?;
         let row_bytes = raw / height;
         let mut scratch = vec![[0; 4]; width];
-        for (row, out) in rows
-            .chunks_exact(row_bytes)
-            .zip(pixels.chunks_exact_mut(width * to))
-        {
+        for (row, out) in rows.chunks_exact(row_bytes).zip(pixels.chunks_exact_mut(width * to)) {
             source.expand(row, &mut scratch);
             source.convert(&scratch, out, to);
         }
@@ -120,18 +102,12 @@ pub fn encode<T: Sample>(
         }
     };
     if !(-1..=9).contains(&compression) {
-        return Err(Error::invalid(format!(
-            "compression must be in [-1,9], got {compression}"
-        )));
+        return Err(Error::invalid(format!("compression must be in [-1,9], got {compression}")));
     }
     let failed = |why: &dyn std::fmt::Display| {
-        Error::invalid(format!(
-            "PNG encoding failed: {why} (shape [{height},{width},{channels}])"
-        ))
+        Error::invalid(format!("PNG encoding failed: {why} (shape [{height},{width},{channels}])"))
     };
-    let count = height
-        .checked_mul(width)
-        .and_then(|n| n.checked_mul(channels));
+    let count = height.checked_mul(width).and_then(|n| n.checked_mul(channels));
     if count != Some(pixels.len()) {
         return Err(failed(&format_args!("found {} samples", pixels.len())));
     }
@@ -141,11 +117,7 @@ pub fn encode<T: Sample>(
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, w, h);
     encoder.set_color(color);
-    encoder.set_depth(if T::BITS == 8 {
-        BitDepth::Eight
-    } else {
-        BitDepth::Sixteen
-    });
+    encoder.set_depth(if T::BITS == 8 { BitDepth::Eight } else { BitDepth::Sixteen });
     // zlib's default is level 6.
     let level = u8::try_from(compression).unwrap_or(6);
     encoder.set_deflate_compression(png::DeflateCompression::Level(level));

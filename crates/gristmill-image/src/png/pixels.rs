@@ -58,11 +58,7 @@ impl Sample for u16 {
         None
     }
     fn big_endian(samples: &[Self]) -> Cow<'_, [u8]> {
-        samples
-            .iter()
-            .flat_map(|v| v.to_be_bytes())
-            .collect::<Vec<_>>()
-            .into()
+        samples.iter().flat_map(|v| v.to_be_bytes()).collect::<Vec<_>>().into()
     }
 }
 
@@ -84,17 +80,9 @@ const BLUE: u32 = 32_768 - RED - GREEN;
 
 impl Source {
     pub(super) fn new(info: &Info<'_>, wanted_bits: u32, channels: u32) -> Self {
-        let depth = if info.bit_depth == BitDepth::Sixteen {
-            16
-        } else {
-            8
-        };
+        let depth = if info.bit_depth == BitDepth::Sixteen { 16 } else { 8 };
         Self {
-            gamma: if matches!(channels, 1 | 2) {
-                Gamma::new(info, depth, wanted_bits)
-            } else {
-                None
-            },
+            gamma: if matches!(channels, 1 | 2) { Gamma::new(info, depth, wanted_bits) } else { None },
             width: info.width as usize,
             height: info.height as usize,
             color: info.color_type,
@@ -117,9 +105,7 @@ impl Source {
 
     /// Whether the file's bytes are the wanted 8-bit samples.
     pub(super) fn is_plain(&self, channels: usize) -> bool {
-        self.depth == BitDepth::Eight
-            && self.color != ColorType::Indexed
-            && self.own_channels() == channels
+        self.depth == BitDepth::Eight && self.color != ColorType::Indexed && self.own_channels() == channels
     }
 
     fn is_gray(&self) -> bool {
@@ -132,17 +118,11 @@ impl Source {
         let mask = ((1u32 << self.depth as u32) - 1) as u16;
         // The reader has already dropped the high bytes below 16 bits.
         let at = |i: usize| match self.depth {
-            BitDepth::Sixteen => bytes
-                .get(2 * i..2 * i + 2)
-                .map(|b| u16::from_be_bytes([b[0], b[1]])),
+            BitDepth::Sixteen => bytes.get(2 * i..2 * i + 2).map(|b| u16::from_be_bytes([b[0], b[1]])),
             _ => bytes.get(i).map(|&b| u16::from(b) & mask),
         };
         let first = at(0)?;
-        if self.is_gray() {
-            Some([first; 3])
-        } else {
-            Some([first, at(1)?, at(2)?])
-        }
+        if self.is_gray() { Some([first; 3]) } else { Some([first, at(1)?, at(2)?]) }
     }
 
     /// One row to red, green, blue and alpha of 8 bits (16 for a file of 16 bits).
@@ -158,11 +138,7 @@ impl Source {
         let full = if bits == 16 { u16::MAX } else { 255 };
         // Where there is no alpha libpng fills in the largest value of the file's depth, even when samples are widened.
         let filler = ((1u32 << bits) - 1) as u16;
-        let scale = if bits < 8 && self.is_gray() {
-            255 / ((1 << bits) - 1)
-        } else {
-            1
-        };
+        let scale = if bits < 8 && self.is_gray() { 255 / ((1 << bits) - 1) } else { 1 };
         let transparent = self.transparent_colour();
         let alpha = |colour: [u16; 3]| match transparent {
             None => filler,
@@ -183,18 +159,10 @@ impl Source {
                     let rgb = [unpack(3 * i), unpack(3 * i + 1), unpack(3 * i + 2)];
                     [rgb[0], rgb[1], rgb[2], alpha(rgb)]
                 }
-                ColorType::Rgba => [
-                    unpack(4 * i),
-                    unpack(4 * i + 1),
-                    unpack(4 * i + 2),
-                    unpack(4 * i + 3),
-                ],
+                ColorType::Rgba => [unpack(4 * i), unpack(4 * i + 1), unpack(4 * i + 2), unpack(4 * i + 3)],
                 ColorType::Indexed => {
                     let index = usize::from(unpack(i));
-                    let rgb = self
-                        .palette
-                        .get(3 * index..3 * index + 3)
-                        .unwrap_or(&[0, 0, 0]);
+                    let rgb = self.palette.get(3 * index..3 * index + 3).unwrap_or(&[0, 0, 0]);
                     let alpha = match &self.transparency {
                         None => filler,
                         Some(t) => t.get(index).map_or(255, |&a| a.into()),
@@ -209,32 +177,18 @@ impl Source {
         if r == g && g == b {
             return r;
         }
-        let weigh =
-            |r: u32, g: u32, b: u32, half: u32| (RED * r + GREEN * g + BLUE * b + half) >> 15;
+        let weigh = |r: u32, g: u32, b: u32, half: u32| (RED * r + GREEN * g + BLUE * b + half) >> 15;
         if let Some(gamma) = &self.gamma {
-            return gamma.sample(weigh(
-                gamma.linear(r),
-                gamma.linear(g),
-                gamma.linear(b),
-                16_384,
-            ));
+            return gamma.sample(weigh(gamma.linear(r), gamma.linear(g), gamma.linear(b), 16_384));
         }
         // libpng rounds with 16 bits and not with 8.
-        let half = if self.depth == BitDepth::Sixteen {
-            16_384
-        } else {
-            0
-        };
+        let half = if self.depth == BitDepth::Sixteen { 16_384 } else { 0 };
         weigh(r.into(), g.into(), b.into(), half) as u16
     }
 
     /// One row of [`Source::expand`] to the wanted channels and type.
     pub(super) fn convert<T: Sample>(&self, row: &[[u16; 4]], out: &mut [T], channels: usize) {
-        let sample = if self.depth == BitDepth::Sixteen {
-            T::from_16
-        } else {
-            T::from_8
-        };
+        let sample = if self.depth == BitDepth::Sixteen { T::from_16 } else { T::from_8 };
         for (&pixel, out) in row.iter().zip(out.chunks_exact_mut(channels)) {
             if channels < 3 {
                 out[0] = sample(self.gray(pixel));

@@ -25,11 +25,7 @@ fn file(
     if let Some(t) = trns {
         encoder.set_trns(t.to_vec());
     }
-    encoder
-        .write_header()
-        .unwrap()
-        .write_image_data(data)
-        .unwrap();
+    encoder.write_header().unwrap().write_image_data(data).unwrap();
     bytes
 }
 
@@ -44,66 +40,22 @@ fn round_trip_of_every_channel_count() {
         let bytes = encode(&wide, 5, 7, c, 9).unwrap();
         assert_eq!(decoded::<u16>(&bytes, 0).unwrap().data, wide);
         let high: Vec<u8> = wide.iter().map(|v| (v >> 8) as u8).collect();
-        assert_eq!(
-            decoded::<u8>(&bytes, 0).unwrap().data,
-            high,
-            "the high byte is kept"
-        );
+        assert_eq!(decoded::<u8>(&bytes, 0).unwrap().data, high, "the high byte is kept");
     }
 }
 
 #[test]
 fn conversions() {
-    let rgb = file(
-        ColorType::Rgb,
-        BitDepth::Eight,
-        2,
-        &[10, 20, 30, 7, 7, 7],
-        None,
-        None,
-    );
-    assert_eq!(
-        decoded::<u8>(&rgb, 1).unwrap().data,
-        [((9797 * 10 + 19234 * 20 + 3737 * 30) >> 15) as u8, 7]
-    );
-    assert_eq!(
-        decoded::<u8>(&rgb, 4).unwrap().data,
-        [10, 20, 30, 255, 7, 7, 7, 255]
-    );
-    assert_eq!(
-        decoded::<u16>(&rgb, 0).unwrap().data,
-        [2570, 5140, 7710, 1799, 1799, 1799]
-    );
-    let bits = file(
-        ColorType::Grayscale,
-        BitDepth::Two,
-        4,
-        &[0b00_01_10_11],
-        None,
-        None,
-    );
+    let rgb = file(ColorType::Rgb, BitDepth::Eight, 2, &[10, 20, 30, 7, 7, 7], None, None);
+    assert_eq!(decoded::<u8>(&rgb, 1).unwrap().data, [((9797 * 10 + 19234 * 20 + 3737 * 30) >> 15) as u8, 7]);
+    assert_eq!(decoded::<u8>(&rgb, 4).unwrap().data, [10, 20, 30, 255, 7, 7, 7, 255]);
+    assert_eq!(decoded::<u16>(&rgb, 0).unwrap().data, [2570, 5140, 7710, 1799, 1799, 1799]);
+    let bits = file(ColorType::Grayscale, BitDepth::Two, 4, &[0b00_01_10_11], None, None);
     assert_eq!(decoded::<u8>(&bits, 0).unwrap().data, [0, 85, 170, 255]);
-    let palette = file(
-        ColorType::Indexed,
-        BitDepth::Four,
-        2,
-        &[0x10],
-        Some(&[1, 2, 3, 4, 5, 6]),
-        Some(&[9]),
-    );
-    assert_eq!(
-        decoded::<u8>(&palette, 0).unwrap().data,
-        [4, 5, 6, 255, 1, 2, 3, 9]
-    );
+    let palette = file(ColorType::Indexed, BitDepth::Four, 2, &[0x10], Some(&[1, 2, 3, 4, 5, 6]), Some(&[9]));
+    assert_eq!(decoded::<u8>(&palette, 0).unwrap().data, [4, 5, 6, 255, 1, 2, 3, 9]);
     assert_eq!(decoded::<u8>(&palette, 3).unwrap().data, [4, 5, 6, 1, 2, 3]);
-    let key = file(
-        ColorType::Grayscale,
-        BitDepth::Eight,
-        2,
-        &[5, 6],
-        None,
-        Some(&[0, 5]),
-    );
+    let key = file(ColorType::Grayscale, BitDepth::Eight, 2, &[5, 6], None, Some(&[0, 5]));
     assert_eq!(decoded::<u8>(&key, 0).unwrap().data, [5, 6]);
     assert_eq!(decoded::<u8>(&key, 2).unwrap().data, [5, 0, 6, 255]);
 }
@@ -130,11 +82,7 @@ fn grey_of_a_file_with_gamma_is_mixed_in_linear_light() {
     let mut encoder = png::Encoder::new(&mut bytes, 1, 1);
     encoder.set_color(ColorType::Rgb);
     encoder.set_source_gamma(png::ScaledFloat::from_scaled(45_455));
-    encoder
-        .write_header()
-        .unwrap()
-        .write_image_data(&[255, 0, 0])
-        .unwrap();
+    encoder.write_header().unwrap().write_image_data(&[255, 0, 0]).unwrap();
     // 255 * (0.299 of full light)^(1 / 2.2)
     assert_eq!(decoded::<u8>(&bytes, 1).unwrap().data, [147]);
     assert_eq!(decoded::<u8>(&bytes, 3).unwrap().data, [255, 0, 0]);

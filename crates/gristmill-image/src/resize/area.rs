@@ -38,18 +38,9 @@ fn range(i: usize, step: f32) -> Range {
 /// # Errors
 ///
 /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) when a size is 0 or does not fit its slice.
-pub fn resize_area<T: Sample>(
-    src: &[T],
-    from: Size,
-    dst: &mut [f32],
-    to: (usize, usize),
-) -> Result<()> {
+pub fn resize_area<T: Sample>(src: &[T], from: Size, dst: &mut [f32], to: (usize, usize)) -> Result<()> {
     check(src.len(), from, dst.len(), to)?;
-    let Size {
-        height,
-        width,
-        channels,
-    } = from;
+    let Size { height, width, channels } = from;
     let (row_step, column_step) = (step(height, to.0), step(width, to.1));
     let scale = (1.0 / f64::from(row_step * column_step)) as f32;
     let columns: Vec<Range> = (0..to.1).map(|x| range(x, column_step)).collect();
@@ -68,13 +59,7 @@ pub fn resize_area<T: Sample>(
                         }
                         across += sample(columns.end - 1) * columns.last;
                     }
-                    sum += across
-                        * share(
-                            i as f32,
-                            y as f32 * row_step,
-                            (y + 1) as f32 * row_step,
-                            row_step,
-                        );
+                    sum += across * share(i as f32, y as f32 * row_step, (y + 1) as f32 * row_step, row_step);
                 }
                 *out = sum * scale;
             }

@@ -41,13 +41,7 @@ fn cubic(i: usize, from: usize, step: f32) -> Cubic {
     let weight = [left[1], left[0], right[0], right[1]];
     let mut taps = Cubic {
         index: place.map(|p| bound(p) as u32),
-        weight: std::array::from_fn(|k| {
-            if bound(place[k]) == place[k] {
-                weight[k]
-            } else {
-                0.0
-            }
-        }),
+        weight: std::array::from_fn(|k| if bound(place[k]) == place[k] { weight[k] } else { 0.0 }),
     };
     let sum = taps.weight[0] + taps.weight[1] + taps.weight[2] + taps.weight[3];
     if sum.abs() >= 1000.0 * f32::MIN_POSITIVE {
@@ -70,25 +64,17 @@ pub fn resize_bicubic<T: Sample>(
     scratch: &mut Scratch,
 ) -> Result<()> {
     check(src.len(), from, dst.len(), to)?;
-    let Size {
-        height,
-        width,
-        channels,
-    } = from;
+    let Size { height, width, channels } = from;
     let column_step = step(width, to.1);
     scratch.cubic.clear();
-    scratch
-        .cubic
-        .extend((0..to.1).map(|x| cubic(x, width, column_step)));
+    scratch.cubic.extend((0..to.1).map(|x| cubic(x, width, column_step)));
     let row_step = step(height, to.0);
     let line = width * channels;
     let between = &mut scratch.rows[0];
     between.resize(line, 0.0);
     for (y, out) in dst.chunks_exact_mut(to.1 * channels).enumerate() {
         let taps = cubic(y, height, row_step);
-        let rows = taps
-            .index
-            .map(|i| &src[i as usize * line..(i as usize + 1) * line]);
+        let rows = taps.index.map(|i| &src[i as usize * line..(i as usize + 1) * line]);
         weigh_rows(rows, taps.weight, &mut between[..line]);
         for (taps, out) in scratch.cubic.iter().zip(out.chunks_exact_mut(channels)) {
             let at = taps.index.map(|i| i as usize * channels);

@@ -15,21 +15,11 @@ fn tap(i: usize, from: usize, step: f32, unit: usize) -> Tap {
     let limit = from as f32 - 1.0;
     // Above 2^24 pixels `limit` may round up, hence the integer bound.
     let index = |v: f32| (v.max(0.0).min(limit) as usize).min(from - 1);
-    Tap {
-        low: (index(low) * unit) as u32,
-        high: (index(at.ceil()) * unit) as u32,
-        fraction: at - low,
-    }
+    Tap { low: (index(low) * unit) as u32, high: (index(at.ceil()) * unit) as u32, fraction: at - low }
 }
 
 /// Interpolates one source row between its columns into `out` (padded).
-fn columns<T: Sample>(
-    row: &[T],
-    taps: &[Tap],
-    channels: usize,
-    widened: &mut Vec<f32>,
-    out: &mut [f32],
-) {
+fn columns<T: Sample>(row: &[T], taps: &[Tap], channels: usize, widened: &mut Vec<f32>, out: &mut [f32]) {
     // Up to four channels a pixel fits into one vector register, once the row is f32; converting the whole row pays
     // unless most of it is skipped.
     if channels > 1 && channels <= 4 && row.len() <= 3 * taps.len() * channels {
@@ -55,11 +45,7 @@ pub fn resize_bilinear<T: Sample>(
     scratch: &mut Scratch,
 ) -> Result<()> {
     check(src.len(), from, dst.len(), to)?;
-    let Size {
-        height,
-        width,
-        channels,
-    } = from;
+    let Size { height, width, channels } = from;
     if (height, width) == to {
         to_f32(src, dst);
         return Ok(());
@@ -68,9 +54,7 @@ pub fn resize_bilinear<T: Sample>(
     if scratch.table != Some(key) {
         let scale = step(width, to.1);
         scratch.columns.clear();
-        scratch
-            .columns
-            .extend((0..to.1).map(|x| tap(x, width, scale, channels)));
+        scratch.columns.extend((0..to.1).map(|x| tap(x, width, scale, channels)));
         scratch.table = Some(key);
     }
     let row_samples = to.1 * channels;
@@ -98,12 +82,7 @@ pub fn resize_bilinear<T: Sample>(
             held[1] = high;
         }
         let below = if high == low { &*first } else { &*second };
-        lerp_rows(
-            &first[..row_samples],
-            &below[..row_samples],
-            tap.fraction,
-            out,
-        );
+        lerp_rows(&first[..row_samples], &below[..row_samples], tap.fraction, out);
     }
     Ok(())
 }

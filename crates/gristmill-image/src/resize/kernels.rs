@@ -53,9 +53,7 @@ impl Kernel {
             Self::KeysCubic if x < 1.0 => ((1.5 * x - 2.5) * x) * x + 1.0,
             Self::KeysCubic if x < 2.0 => ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0,
             Self::MitchellCubic if x < 1.0 => (((7.0 / 6.0) * x - 2.0) * x) * x + 8.0 / 9.0,
-            Self::MitchellCubic if x < 2.0 => {
-                (((-7.0 / 18.0) * x + 2.0) * x - 10.0 / 3.0) * x + 16.0 / 9.0
-            }
+            Self::MitchellCubic if x < 2.0 => (((-7.0 / 18.0) * x + 2.0) * x - 10.0 / 3.0) * x + 16.0 / 9.0,
             Self::Lanczos3 => lanczos(x, 3.0),
             Self::Lanczos5 => lanczos(x, 5.0),
             _ => 0.0,

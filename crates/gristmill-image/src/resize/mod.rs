@@ -85,19 +85,13 @@ impl Size {
     /// From its three numbers.
     #[must_use]
     pub fn new(height: usize, width: usize, channels: usize) -> Self {
-        Self {
-            height,
-            width,
-            channels,
-        }
+        Self { height, width, channels }
     }
 
     /// `height * width * channels`, or `None` when that overflows.
     #[must_use]
     pub fn samples(&self) -> Option<usize> {
-        self.height
-            .checked_mul(self.width)?
-            .checked_mul(self.channels)
+        self.height.checked_mul(self.width)?.checked_mul(self.channels)
     }
 }
 
@@ -139,20 +133,15 @@ fn check(src: usize, from: Size, dst: usize, to: (usize, usize)) -> Result<()> {
         return fail("output dimensions must be positive");
     }
     // Positions are kept in 32 bits.
-    if from.width.saturating_mul(from.channels) > u32::MAX as usize / 2
-        || from.height > u32::MAX as usize / 2
+    if from.width.saturating_mul(from.channels) > u32::MAX as usize / 2 || from.height > u32::MAX as usize / 2
     {
         return fail("input sizes must be between 0 and max int32");
     }
     if from.samples() != Some(src) {
-        return fail(&format!(
-            "the input has {src} samples instead of its shape's"
-        ));
+        return fail(&format!("the input has {src} samples instead of its shape's"));
     }
     if Size::new(to.0, to.1, from.channels).samples() != Some(dst) {
-        return fail(&format!(
-            "the output has room for {dst} samples instead of its shape's"
-        ));
+        return fail(&format!("the output has room for {dst} samples instead of its shape's"));
     }
     Ok(())
 }
@@ -180,9 +169,7 @@ pub fn resize<T: Sample>(
         (Method::Bicubic, false) => return resize_bicubic(src, from, dst, to, scratch),
         (Method::Area, _) => return resize_area(src, from, dst, to),
         (Method::Nearest, _) => {
-            return Err(Error::invalid(
-                "nearest keeps the type of the samples and does not give float32",
-            ));
+            return Err(Error::invalid("nearest keeps the type of the samples and does not give float32"));
         }
         (Method::Bilinear, true) => Kernel::Triangle,
         (Method::Bicubic, true) => Kernel::KeysCubic,

@@ -12,14 +12,9 @@ use crate::Result;
 /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) when a size is 0 or does not fit its slice.
 pub fn resize_nearest(src: &[u8], from: Size, dst: &mut [u8], to: (usize, usize)) -> Result<()> {
     check(src.len(), from, dst.len(), to)?;
-    let Size {
-        height,
-        width,
-        channels: pixel,
-    } = from;
+    let Size { height, width, channels: pixel } = from;
     let (rows, columns) = (step(height, to.0), step(width, to.1));
-    let index =
-        |i: usize, scale: f32, n: usize| (((i as f32 + 0.5) * scale).floor() as usize).min(n - 1);
+    let index = |i: usize, scale: f32, n: usize| (((i as f32 + 0.5) * scale).floor() as usize).min(n - 1);
     let mut before = None;
     let row_bytes = to.1 * pixel;
     for y in 0..to.0 {

@@ -71,11 +71,7 @@ pub fn resize_scale<T: Sample>(
     scratch: &mut Scratch,
 ) -> Result<()> {
     check(src.len(), from, dst.len(), to)?;
-    let Size {
-        height,
-        width,
-        channels,
-    } = from;
+    let Size { height, width, channels } = from;
     let [rows, columns] = &mut scratch.spans;
     rows.set(kernel, height, to.0, antialias);
     columns.set(kernel, width, to.1, antialias);
@@ -92,10 +88,7 @@ pub fn resize_scale<T: Sample>(
         for (x, out) in out.chunks_exact_mut(channels).enumerate() {
             let (first, weights) = columns.get(x);
             out.fill(0.0);
-            for (pixel, &weight) in between[first * channels..]
-                .chunks_exact(channels)
-                .zip(weights)
-            {
+            for (pixel, &weight) in between[first * channels..].chunks_exact(channels).zip(weights) {
                 for (o, p) in out.iter_mut().zip(pixel) {
                     *o += p * weight;
                 }

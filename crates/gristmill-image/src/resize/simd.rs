@@ -60,26 +60,15 @@ dispatched! {
 fn lerp_columns_padded_body(row: &[f32], taps: &[Tap], channels: usize, dst: &mut [f32]) {
     let last = taps.len() * channels;
     let highest = taps.iter().fold(0, |m, t| m.max(t.low).max(t.high)) as usize;
-    assert!(
-        row.len() >= highest + 4 && dst.len() >= last + 4,
-        "both rows are padded by four samples"
-    );
+    assert!(row.len() >= highest + 4 && dst.len() >= last + 4, "both rows are padded by four samples");
     let (row, out) = (row.as_ptr(), dst.as_mut_ptr());
     for (i, tap) in taps.iter().enumerate() {
         // SAFETY: four samples after `low`, `high` and `i * channels` lie inside the slices, as just asserted.
         unsafe {
-            let a = row
-                .add(tap.low as usize)
-                .cast::<[f32; 4]>()
-                .read_unaligned();
-            let b = row
-                .add(tap.high as usize)
-                .cast::<[f32; 4]>()
-                .read_unaligned();
+            let a = row.add(tap.low as usize).cast::<[f32; 4]>().read_unaligned();
+            let b = row.add(tap.high as usize).cast::<[f32; 4]>().read_unaligned();
             let mixed: [f32; 4] = std::array::from_fn(|k| a[k] + (b[k] - a[k]) * tap.fraction);
-            out.add(i * channels)
-                .cast::<[f32; 4]>()
-                .write_unaligned(mixed);
+            out.add(i * channels).cast::<[f32; 4]>().write_unaligned(mixed);
         }
     }
 }
@@ -99,9 +88,7 @@ fn lerp_columns_body<T: Sample>(row: &[T], taps: &[Tap], channels: usize, dst: &
         _ => {
             for (tap, out) in taps.iter().zip(dst.chunks_exact_mut(channels)) {
                 let (low, high) = (tap.low as usize, tap.high as usize);
-                let pairs = row[low..low + channels]
-                    .iter()
-                    .zip(&row[high..high + channels]);
+                let pairs = row[low..low + channels].iter().zip(&row[high..high + channels]);
                 for (o, (a, b)) in out.iter_mut().zip(pairs) {
                     let (a, b) = (a.to_f32(), b.to_f32());
                     *o = a + (b - a) * tap.fraction;

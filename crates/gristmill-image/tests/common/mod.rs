@@ -31,20 +31,13 @@ fn block(state: &mut [u32; 8], bytes: &[u8]) {
         let (a, b) = (w[i - 15], w[i - 2]);
         let s0 = a.rotate_right(7) ^ a.rotate_right(18) ^ (a >> 3);
         let s1 = b.rotate_right(17) ^ b.rotate_right(19) ^ (b >> 10);
-        w[i] = w[i - 16]
-            .wrapping_add(s0)
-            .wrapping_add(w[i - 7])
-            .wrapping_add(s1);
+        w[i] = w[i - 16].wrapping_add(s0).wrapping_add(w[i - 7]).wrapping_add(s1);
     }
     let mut v = *state;
     for i in 0..64 {
         let s1 = v[4].rotate_right(6) ^ v[4].rotate_right(11) ^ v[4].rotate_right(25);
         let choice = (v[4] & v[5]) ^ (!v[4] & v[6]);
-        let t1 = v[7]
-            .wrapping_add(s1)
-            .wrapping_add(choice)
-            .wrapping_add(ROUND[i])
-            .wrapping_add(w[i]);
+        let t1 = v[7].wrapping_add(s1).wrapping_add(choice).wrapping_add(ROUND[i]).wrapping_add(w[i]);
         let s0 = v[0].rotate_right(2) ^ v[0].rotate_right(13) ^ v[0].rotate_right(22);
         let majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
         v.rotate_right(1);
@@ -58,10 +51,8 @@ fn block(state: &mut [u32; 8], bytes: &[u8]) {
 
 /// SHA-256 (FIPS 180-4) as hexadecimal text.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    let mut state = [
-        0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab,
-        0x5be0cd19,
-    ];
+    let mut state =
+        [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19];
     let whole = bytes.chunks_exact(64);
     let mut tail = whole.remainder().to_vec();
     whole.for_each(|b| block(&mut state, b));

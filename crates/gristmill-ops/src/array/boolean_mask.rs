@@ -8,19 +8,10 @@ pub(crate) static OP: OpDef = OpDef {
     name: "boolean_mask",
     doc: "The slices where a mask is true.\n\nThe mask stands for dimensions `axis` and following; they become one.",
     inputs: &[
-        ArgDef {
-            name: "tensor",
-            doc: "any dtype, rank >= 1",
-        },
-        ArgDef {
-            name: "mask",
-            doc: "bool, rank >= 1, of the shape of the dimensions it stands for",
-        },
+        ArgDef { name: "tensor", doc: "any dtype, rank >= 1" },
+        ArgDef { name: "mask", doc: "bool, rank >= 1, of the shape of the dimensions it stands for" },
     ],
-    attrs: &[ArgDef {
-        name: "axis",
-        doc: "the first dimension of the mask; default 0",
-    }],
+    attrs: &[ArgDef { name: "axis", doc: "the first dimension of the mask; default 0" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -31,21 +22,14 @@ pub(crate) static OP: OpDef = OpDef {
 fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     let (spec, mask) = (&args[0].spec, &args[1].spec);
     if mask.dtype() != DType::Bool {
-        return Err(Error::invalid(format!(
-            "mask must be bool, found {}",
-            mask.dtype()
-        )));
+        return Err(Error::invalid(format!("mask must be bool, found {}", mask.dtype())));
     }
     let (Some(dims), Some(m)) = (spec.shape().dims(), mask.shape().dims()) else {
         return Ok(vec![Spec::tensor(spec.dtype(), PartialShape::UNKNOWN)]);
     };
     let at = place(attrs.int_or("axis", 0)?, dims.len(), m.len())?;
     if !PartialShape::new(dims[at..at + m.len()].to_vec()).compatible(mask.shape()) {
-        return Err(Error::invalid(format!(
-            "shapes {} and {} are incompatible",
-            spec.shape(),
-            mask.shape()
-        )));
+        return Err(Error::invalid(format!("shapes {} and {} are incompatible", spec.shape(), mask.shape())));
     }
     let mut out = dims[..at].to_vec();
     out.push(None);
@@ -80,13 +64,8 @@ fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
                 mask.shape()
             )));
         }
-        let picks: Vec<usize> = mask
-            .as_slice::<u8>()?
-            .iter()
-            .enumerate()
-            .filter(|(_, v)| **v != 0)
-            .map(|(i, _)| i)
-            .collect();
+        let picks: Vec<usize> =
+            mask.as_slice::<u8>()?.iter().enumerate().filter(|(_, v)| **v != 0).map(|(i, _)| i).collect();
         let mut shape = dims[..at].to_vec();
         shape.push(picks.len());
         shape.extend_from_slice(&dims[at + m.len()..]);
@@ -115,22 +94,10 @@ mod tests {
         let x = Tensor::from_vec(Shape::new(&[2, 2]).unwrap(), &[1i32, 2, 3, 4]).unwrap();
         let mask = Tensor::from_bytes(DType::Bool, Shape::vector(2), &[0, 1]).unwrap();
         let rows = eval(&OP, &[x.clone().into(), mask.clone().into()], attrs(&[])).unwrap();
-        assert_eq!(
-            rows[0].tensor().unwrap().as_slice::<i32>().unwrap(),
-            &[3, 4]
-        );
-        let columns = eval(
-            &OP,
-            &[x.clone().into(), mask.into()],
-            attrs(&[("axis", Attr::Int(1))]),
-        )
-        .unwrap();
-        assert_eq!(
-            columns[0].tensor().unwrap().as_slice::<i32>().unwrap(),
-            &[2, 4]
-        );
-        let all =
-            Tensor::from_bytes(DType::Bool, Shape::new(&[2, 2]).unwrap(), &[1, 0, 0, 1]).unwrap();
+        assert_eq!(rows[0].tensor().unwrap().as_slice::<i32>().unwrap(), &[3, 4]);
+        let columns = eval(&OP, &[x.clone().into(), mask.into()], attrs(&[("axis", Attr::Int(1))])).unwrap();
+        assert_eq!(columns[0].tensor().unwrap().as_slice::<i32>().unwrap(), &[2, 4]);
+        let all = Tensor::from_bytes(DType::Bool, Shape::new(&[2, 2]).unwrap(), &[1, 0, 0, 1]).unwrap();
         assert_eq!(
             eval(&OP, &[x.into(), all.into()], attrs(&[])).unwrap()[0],
             Tensor::vector(&[1i32, 4]).into()

@@ -9,14 +9,8 @@ pub(crate) static OP: OpDef = OpDef {
     name: "broadcast_to",
     doc: "Repeats a tensor along dimensions of size 1 and new outer ones up to a shape.",
     inputs: &[
-        ArgDef {
-            name: "input",
-            doc: "any dtype and shape",
-        },
-        ArgDef {
-            name: "shape",
-            doc: "integer vector of sizes",
-        },
+        ArgDef { name: "input", doc: "any dtype and shape" },
+        ArgDef { name: "shape", doc: "integer vector of sizes" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -30,9 +24,7 @@ fn check(from: &Shape, to: &Shape) -> Result<()> {
     if shapes::broadcasts_to(from, to) {
         return Ok(());
     }
-    Err(Error::invalid(format!(
-        "incompatible shapes: {from} vs. {to}"
-    )))
+    Err(Error::invalid(format!("incompatible shapes: {from} vs. {to}")))
 }
 
 fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
@@ -71,21 +63,9 @@ mod tests {
     #[test]
     fn repeats_ones() {
         let x = Tensor::from_vec(Shape::new(&[2, 1]).unwrap(), &[1i32, 2]).unwrap();
-        let out = eval(
-            &OP,
-            &[x.clone().into(), Tensor::vector(&[2i32, 2, 2]).into()],
-            attrs(&[]),
-        )
-        .unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<i32>().unwrap(),
-            &[1, 1, 2, 2, 1, 1, 2, 2]
-        );
-        let e = infer_err(
-            &OP,
-            &[x.into(), Tensor::vector(&[3i32, 2]).into()],
-            attrs(&[]),
-        );
+        let out = eval(&OP, &[x.clone().into(), Tensor::vector(&[2i32, 2, 2]).into()], attrs(&[])).unwrap();
+        assert_eq!(out[0].tensor().unwrap().as_slice::<i32>().unwrap(), &[1, 1, 2, 2, 1, 1, 2, 2]);
+        let e = infer_err(&OP, &[x.into(), Tensor::vector(&[3i32, 2]).into()], attrs(&[]));
         assert!(e.contains("incompatible shapes: [2,1] vs. [3,2]"), "{e}");
     }
 }

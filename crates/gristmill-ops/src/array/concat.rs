@@ -8,14 +8,8 @@ use gristmill_types::{Error, PartialShape, Result, Shape, Spec, Tensor};
 pub(crate) static OP: OpDef = OpDef {
     name: "concat",
     doc: "Joins tensors along a dimension that they have.\n\nAll other dimensions must be equal.",
-    inputs: &[ArgDef {
-        name: "values*",
-        doc: "one or more tensors of the same dtype and rank",
-    }],
-    attrs: &[ArgDef {
-        name: "axis",
-        doc: "the dimension; negative counts from behind",
-    }],
+    inputs: &[ArgDef { name: "values*", doc: "one or more tensors of the same dtype and rank" }],
+    attrs: &[ArgDef { name: "axis", doc: "the dimension; negative counts from behind" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -37,8 +31,7 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     };
     if rank == 0 {
         return Err(
-            Error::invalid("concat takes tensors of rank >= 1, found a scalar")
-                .hint("stack joins scalars"),
+            Error::invalid("concat takes tensors of rank >= 1, found a scalar").hint("stack joins scalars")
         );
     }
     let at = shapes::axis(attrs.int("axis")?, rank)?;
@@ -49,12 +42,7 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
             dims[at] = None;
             continue;
         };
-        let texts = || {
-            (
-                shapes::plain(args[0].spec.shape()),
-                shapes::plain(a.spec.shape()),
-            )
-        };
+        let texts = || (shapes::plain(args[0].spec.shape()), shapes::plain(a.spec.shape()));
         if own.len() != rank {
             let (first, other) = texts();
             return Err(Error::invalid(format!(
@@ -80,27 +68,16 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
 fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let axis = attrs.int("axis")?;
     kernel_of(move |inputs, out| {
-        let parts = inputs
-            .iter()
-            .map(|v| v.tensor())
-            .collect::<Result<Vec<&Tensor>>>()?;
-        let first = *parts
-            .first()
-            .ok_or_else(|| Error::invalid("concat takes at least one tensor"))?;
+        let parts = inputs.iter().map(|v| v.tensor()).collect::<Result<Vec<&Tensor>>>()?;
+        let first = *parts.first().ok_or_else(|| Error::invalid("concat takes at least one tensor"))?;
         let at = shapes::axis(axis, first.shape().rank())?;
         let mut dims = first.dims().to_vec();
         dims[at] = 0;
         for (k, t) in parts.iter().enumerate() {
-            let differs = (0..dims.len().max(t.dims().len())).find(|&i| {
-                i != at && t.dims().get(i) != first.dims().get(i) || t.dims().len() != dims.len()
-            });
+            let differs = (0..dims.len().max(t.dims().len()))
+                .find(|&i| i != at && t.dims().get(i) != first.dims().get(i) || t.dims().len() != dims.len());
             if let Some(i) = differs {
-                return Err(refuse(
-                    i,
-                    k,
-                    &first.shape().to_string(),
-                    &t.shape().to_string(),
-                ));
+                return Err(refuse(i, k, &first.shape().to_string(), &t.shape().to_string()));
             }
             if t.dtype() != first.dtype() {
                 return Err(Error::invalid(format!(
@@ -132,9 +109,7 @@ mod tests {
     use gristmill_plan::Attr;
 
     fn t(dims: &[usize], v: &[i32]) -> gristmill_types::Value {
-        Tensor::from_vec(Shape::new(dims).unwrap(), v)
-            .unwrap()
-            .into()
+        Tensor::from_vec(Shape::new(dims).unwrap(), v).unwrap().into()
     }
 
     #[test]
@@ -144,9 +119,7 @@ mod tests {
         assert_eq!(out, vec![t(&[2, 3], &[1, 3, 4, 2, 5, 6])]);
         let e = infer_err(&OP, &v, attrs(&[("axis", Attr::Int(0))]));
         assert!(
-            e.contains(
-                "dimension 1 in both shapes must be equal: shape[0] = [2,1] vs. shape[1] = [2,2]"
-            ),
+            e.contains("dimension 1 in both shapes must be equal: shape[0] = [2,1] vs. shape[1] = [2,2]"),
             "{e}"
         );
     }

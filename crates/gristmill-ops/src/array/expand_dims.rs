@@ -6,14 +6,8 @@ use gristmill_types::{Error, PartialShape, Result, Shape, Spec, Value};
 pub(crate) static OP: OpDef = OpDef {
     name: "expand_dims",
     doc: "Inserts a dimension of size 1 at `axis`.\n\nThe values and their memory stay as they are.",
-    inputs: &[ArgDef {
-        name: "input",
-        doc: "any dtype and shape",
-    }],
-    attrs: &[ArgDef {
-        name: "axis",
-        doc: "where, from -rank-1 to rank; negative counts from behind",
-    }],
+    inputs: &[ArgDef { name: "input", doc: "any dtype and shape" }],
+    attrs: &[ArgDef { name: "axis", doc: "where, from -rank-1 to rank; negative counts from behind" }],
     class: Class::Pure,
     total: true,
     elementwise: false,
@@ -47,15 +41,13 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let axis = attrs.int("axis")?;
-    Ok(Box::new(
-        move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
-            let t = inputs[0].tensor()?;
-            let mut dims = t.dims().to_vec();
-            dims.insert(position(axis, dims.len())?, 1);
-            out.put(0, t.reshaped(Shape::new(&dims)?)?);
-            Ok(())
-        },
-    ))
+    Ok(Box::new(move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+        let t = inputs[0].tensor()?;
+        let mut dims = t.dims().to_vec();
+        dims.insert(position(axis, dims.len())?, 1);
+        out.put(0, t.reshaped(Shape::new(&dims)?)?);
+        Ok(())
+    }))
 }
 
 #[cfg(test)]
@@ -69,14 +61,7 @@ mod tests {
     fn inserts_a_dimension() {
         let x = Tensor::vector(&[1i32, 2]);
         let out = eval(&OP, &[x.clone().into()], attrs(&[("axis", Attr::Int(-1))])).unwrap();
-        assert_eq!(
-            out,
-            vec![Value::Tensor(
-                x.reshaped(Shape::new(&[2, 1]).unwrap()).unwrap()
-            )]
-        );
-        assert!(
-            infer_err(&OP, &[x.into()], attrs(&[("axis", Attr::Int(2))])).contains("out of range")
-        );
+        assert_eq!(out, vec![Value::Tensor(x.reshaped(Shape::new(&[2, 1]).unwrap()).unwrap())]);
+        assert!(infer_err(&OP, &[x.into()], attrs(&[("axis", Attr::Int(2))])).contains("out of range"));
     }
 }

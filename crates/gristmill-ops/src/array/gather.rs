@@ -5,14 +5,8 @@ use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpDef};
 use gristmill_types::{Error, PartialShape, Result, Shape, Spec};
 
 const INPUTS: &[ArgDef] = &[
-    ArgDef {
-        name: "params",
-        doc: "what is taken from; any dtype, rank >= 1",
-    },
-    ArgDef {
-        name: "indices",
-        doc: "int32 or int64",
-    },
+    ArgDef { name: "params", doc: "what is taken from; any dtype, rank >= 1" },
+    ArgDef { name: "indices", doc: "int32 or int64" },
 ];
 
 pub(crate) static GATHER: OpDef = OpDef {
@@ -21,14 +15,8 @@ pub(crate) static GATHER: OpDef = OpDef {
           Shape `params.shape[:axis] + indices.shape[batch_dims:] + params.shape[axis+1:]`. An index outside is an error.",
     inputs: INPUTS,
     attrs: &[
-        ArgDef {
-            name: "axis",
-            doc: "the dimension; default batch_dims",
-        },
-        ArgDef {
-            name: "batch_dims",
-            doc: "leading dimensions that params and indices share; default 0",
-        },
+        ArgDef { name: "axis", doc: "the dimension; default batch_dims" },
+        ArgDef { name: "batch_dims", doc: "leading dimensions that params and indices share; default 0" },
     ],
     class: Class::Pure,
     total: false,
@@ -52,9 +40,7 @@ pub(crate) static GATHER_ND: OpDef = OpDef {
 /// Number of batch dimensions and axis.
 fn place(attrs: &Attrs, params: usize, indices: usize) -> Result<(usize, usize)> {
     if params == 0 {
-        return Err(Error::invalid(
-            "params must be at least 1-dimensional, found a scalar",
-        ));
+        return Err(Error::invalid("params must be at least 1-dimensional, found a scalar"));
     }
     let batch = match attrs.int_or("batch_dims", 0)? {
         0 => 0,
@@ -75,14 +61,7 @@ fn infer_gather(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     let shape = match (p.dims(), i.dims()) {
         (Some(p), Some(i)) => {
             let (batch, axis) = place(attrs, p.len(), i.len())?;
-            PartialShape::new(
-                p[..axis]
-                    .iter()
-                    .chain(&i[batch..])
-                    .chain(&p[axis + 1..])
-                    .copied()
-                    .collect(),
-            )
+            PartialShape::new(p[..axis].iter().chain(&i[batch..]).chain(&p[axis + 1..]).copied().collect())
         }
         _ => PartialShape::UNKNOWN,
     };
@@ -121,12 +100,8 @@ fn kernel_gather(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
                 at[k]
             )));
         }
-        let dims: Vec<usize> = p[..axis]
-            .iter()
-            .chain(&i.dims()[batch..])
-            .chain(&p[axis + 1..])
-            .copied()
-            .collect();
+        let dims: Vec<usize> =
+            p[..axis].iter().chain(&i.dims()[batch..]).chain(&p[axis + 1..]).copied().collect();
         let inner: usize = p[axis + 1..].iter().product();
         let middle: usize = p[batch..axis].iter().product();
         let per_batch: usize = i.dims()[batch..].iter().product();
@@ -208,9 +183,7 @@ mod tests {
     use gristmill_types::{Tensor, Value};
 
     fn t(dims: &[usize], v: &[i32]) -> Value {
-        Tensor::from_vec(Shape::new(dims).unwrap(), v)
-            .unwrap()
-            .into()
+        Tensor::from_vec(Shape::new(dims).unwrap(), v).unwrap().into()
     }
 
     #[test]
@@ -220,23 +193,13 @@ mod tests {
             eval(&GATHER, &[x.clone(), t(&[2], &[1, 1])], attrs(&[])).unwrap()[0],
             t(&[2, 3], &[4, 5, 6, 4, 5, 6])
         );
-        let columns = eval(
-            &GATHER,
-            &[x.clone(), t(&[2], &[2, 0])],
-            attrs(&[("axis", Attr::Int(1))]),
-        )
-        .unwrap();
+        let columns =
+            eval(&GATHER, &[x.clone(), t(&[2], &[2, 0])], attrs(&[("axis", Attr::Int(1))])).unwrap();
         assert_eq!(columns[0], t(&[2, 2], &[3, 1, 6, 4]));
-        let batched = eval(
-            &GATHER,
-            &[x.clone(), t(&[2, 1], &[2, 0])],
-            attrs(&[("batch_dims", Attr::Int(1))]),
-        )
-        .unwrap();
+        let batched =
+            eval(&GATHER, &[x.clone(), t(&[2, 1], &[2, 0])], attrs(&[("batch_dims", Attr::Int(1))])).unwrap();
         assert_eq!(batched[0], t(&[2, 1], &[3, 4]));
-        let e = eval(&GATHER, &[x, t(&[1, 2], &[0, 2])], attrs(&[]))
-            .unwrap_err()
-            .to_string();
+        let e = eval(&GATHER, &[x, t(&[1, 2], &[0, 2])], attrs(&[])).unwrap_err().to_string();
         assert!(e.contains("indices[0,1] = 2 is not in [0, 2)"), "{e}");
     }
 
@@ -244,24 +207,14 @@ mod tests {
     fn takes_by_vectors() {
         let x = t(&[2, 3], &[1, 2, 3, 4, 5, 6]);
         assert_eq!(
-            eval(
-                &GATHER_ND,
-                &[x.clone(), t(&[2, 2], &[0, 1, 1, 2])],
-                attrs(&[])
-            )
-            .unwrap()[0],
+            eval(&GATHER_ND, &[x.clone(), t(&[2, 2], &[0, 1, 1, 2])], attrs(&[])).unwrap()[0],
             t(&[2], &[2, 6])
         );
         assert_eq!(
             eval(&GATHER_ND, &[x.clone(), t(&[1, 1], &[1])], attrs(&[])).unwrap()[0],
             t(&[1, 3], &[4, 5, 6])
         );
-        let e = eval(&GATHER_ND, &[x, t(&[1, 2], &[0, 3])], attrs(&[]))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            e.contains("indices[0] = [0, 3] does not index into param shape [2,3]"),
-            "{e}"
-        );
+        let e = eval(&GATHER_ND, &[x, t(&[1, 2], &[0, 3])], attrs(&[])).unwrap_err().to_string();
+        assert!(e.contains("indices[0] = [0, 3] does not index into param shape [2,3]"), "{e}");
     }
 }

@@ -4,14 +4,8 @@ use super::support::{kernel_of, shapes};
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpDef};
 use gristmill_types::{Error, PartialShape, Result, Spec};
 
-const INPUT: &[ArgDef] = &[ArgDef {
-    name: "input",
-    doc: "any value",
-}];
-const SHAPE: &[ArgDef] = &[ArgDef {
-    name: "shape",
-    doc: "what the shape is, as far as known",
-}];
+const INPUT: &[ArgDef] = &[ArgDef { name: "input", doc: "any value" }];
+const SHAPE: &[ArgDef] = &[ArgDef { name: "shape", doc: "what the shape is, as far as known" }];
 
 pub(crate) static IDENTITY: OpDef = OpDef {
     name: "identity",
@@ -64,10 +58,7 @@ fn refuse(found: &PartialShape, expected: &PartialShape) -> Error {
 
 fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     let (spec, shape) = (&args[0].spec, attrs.shape("shape")?);
-    let merged = spec
-        .shape()
-        .merge(&shape)
-        .map_err(|_| refuse(spec.shape(), &shape))?;
+    let merged = spec.shape().merge(&shape).map_err(|_| refuse(spec.shape(), &shape))?;
     Ok(vec![spec.with_shape(merged)])
 }
 
@@ -94,20 +85,11 @@ mod tests {
     fn shapes_are_stated_and_checked() {
         let shape = |d: Vec<Option<usize>>| attrs(&[("shape", Attr::Shape(PartialShape::new(d)))]);
         let x = Tensor::vector(&[1u8, 2]);
-        let unknown = Arg {
-            spec: Spec::tensor(DType::U8, PartialShape::UNKNOWN),
-            value: None,
-        };
+        let unknown = Arg { spec: Spec::tensor(DType::U8, PartialShape::UNKNOWN), value: None };
         let spec = (SET_SHAPE.infer)(&[unknown], &shape(vec![Some(2)])).unwrap();
         assert_eq!(spec[0].to_string(), "uint8(2,)");
-        assert_eq!(
-            eval(&ENSURE_SHAPE, &[x.clone().into()], shape(vec![None])).unwrap()[0],
-            x.clone().into()
-        );
+        assert_eq!(eval(&ENSURE_SHAPE, &[x.clone().into()], shape(vec![None])).unwrap()[0], x.clone().into());
         let e = infer_err(&ENSURE_SHAPE, &[x.into()], shape(vec![Some(3)]));
-        assert!(
-            e.contains("shape of tensor [2] is not compatible with expected shape [3]"),
-            "{e}"
-        );
+        assert!(e.contains("shape of tensor [2] is not compatible with expected shape [3]"), "{e}");
     }
 }

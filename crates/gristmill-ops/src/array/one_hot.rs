@@ -9,32 +9,14 @@ pub(crate) static OP: OpDef = OpDef {
     doc: "Each index as a vector of `depth` values: `on_value` at the index, `off_value` elsewhere.\n\n\
           An index outside `0..depth` gives `off_value` everywhere.",
     inputs: &[
-        ArgDef {
-            name: "indices",
-            doc: "integers of any shape",
-        },
-        ArgDef {
-            name: "on_value",
-            doc: "a scalar",
-        },
-        ArgDef {
-            name: "off_value",
-            doc: "a scalar of the same dtype",
-        },
+        ArgDef { name: "indices", doc: "integers of any shape" },
+        ArgDef { name: "on_value", doc: "a scalar" },
+        ArgDef { name: "off_value", doc: "a scalar of the same dtype" },
     ],
     attrs: &[
-        ArgDef {
-            name: "depth",
-            doc: "length of the vectors, >= 0",
-        },
-        ArgDef {
-            name: "axis",
-            doc: "where the new dimension stands; default -1, the end",
-        },
-        ArgDef {
-            name: "dtype",
-            doc: "dtype of both values, for a check",
-        },
+        ArgDef { name: "depth", doc: "length of the vectors, >= 0" },
+        ArgDef { name: "axis", doc: "where the new dimension stands; default -1, the end" },
+        ArgDef { name: "dtype", doc: "dtype of both values, for a check" },
     ],
     class: Class::Pure,
     total: false,
@@ -59,10 +41,7 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     }
     for a in &args[1..] {
         if a.spec.shape().rank().is_some_and(|r| r != 0) {
-            return Err(Error::invalid(format!(
-                "on_value and off_value must be scalars, found {}",
-                a.spec
-            )));
+            return Err(Error::invalid(format!("on_value and off_value must be scalars, found {}", a.spec)));
         }
     }
     let n = depth(attrs)?;
@@ -78,14 +57,7 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
 fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let (n, axis) = (depth(attrs)?, attrs.int_or("axis", -1)?);
     kernel_of(move |inputs, out| {
-        one_hot(
-            inputs[0].tensor()?,
-            inputs[1].tensor()?,
-            inputs[2].tensor()?,
-            n,
-            axis,
-            out,
-        )
+        one_hot(inputs[0].tensor()?, inputs[1].tensor()?, inputs[2].tensor()?, n, axis, out)
     })
 }
 
@@ -106,11 +78,8 @@ fn one_hot(
             "on_value and off_value must be scalars of one dtype, found {on:?} and {off:?}"
         )));
     }
-    let at: Vec<usize> = indices
-        .to_i64s()?
-        .into_iter()
-        .map(|i| usize::try_from(i).unwrap_or(usize::MAX))
-        .collect();
+    let at: Vec<usize> =
+        indices.to_i64s()?.into_iter().map(|i| usize::try_from(i).unwrap_or(usize::MAX)).collect();
     writer::write(out, 0, on.dtype(), Shape::new(&dims)?, |w| {
         if inner == 1 {
             for &i in &at {
@@ -143,11 +112,7 @@ mod tests {
     use gristmill_types::Value;
 
     fn call(v: &[i64], axis: i64) -> Value {
-        let inputs = [
-            Tensor::vector(v).into(),
-            Tensor::scalar(1f32).into(),
-            Tensor::scalar(0f32).into(),
-        ];
+        let inputs = [Tensor::vector(v).into(), Tensor::scalar(1f32).into(), Tensor::scalar(0f32).into()];
         let a = attrs(&[("depth", Attr::Int(3)), ("axis", Attr::Int(axis))]);
         eval(&OP, &inputs, a).unwrap().remove(0)
     }
@@ -155,15 +120,9 @@ mod tests {
     #[test]
     fn sets_one_value() {
         let t = call(&[2, -1, 0], -1);
-        assert_eq!(
-            t.tensor().unwrap().as_slice::<f32>().unwrap(),
-            &[0., 0., 1., 0., 0., 0., 1., 0., 0.]
-        );
+        assert_eq!(t.tensor().unwrap().as_slice::<f32>().unwrap(), &[0., 0., 1., 0., 0., 0., 1., 0., 0.]);
         let t = call(&[1, 0], 0);
         assert_eq!(t.tensor().unwrap().dims(), &[3, 2]);
-        assert_eq!(
-            t.tensor().unwrap().as_slice::<f32>().unwrap(),
-            &[0., 1., 1., 0., 0., 0.]
-        );
+        assert_eq!(t.tensor().unwrap().as_slice::<f32>().unwrap(), &[0., 1., 1., 0., 0., 0.]);
     }
 }

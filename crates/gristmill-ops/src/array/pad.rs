@@ -10,20 +10,11 @@ pub(crate) static OP: OpDef = OpDef {
     doc: "Adds elements before and after each dimension.\n\n\
           CONSTANT adds one value, REFLECT mirrors without the edge, SYMMETRIC mirrors with it.",
     inputs: &[
-        ArgDef {
-            name: "tensor",
-            doc: "any dtype and shape",
-        },
-        ArgDef {
-            name: "paddings",
-            doc: "integers [rank, 2]: how many before and after each dimension",
-        },
+        ArgDef { name: "tensor", doc: "any dtype and shape" },
+        ArgDef { name: "paddings", doc: "integers [rank, 2]: how many before and after each dimension" },
     ],
     attrs: &[
-        ArgDef {
-            name: "mode",
-            doc: "CONSTANT (default), REFLECT or SYMMETRIC, in any case",
-        },
+        ArgDef { name: "mode", doc: "CONSTANT (default), REFLECT or SYMMETRIC, in any case" },
         ArgDef {
             name: "constant_values",
             doc: "the value that CONSTANT adds; default 0 or the empty string",
@@ -88,18 +79,12 @@ fn padded(i: usize, n: usize, before: i64, after: i64, mode: Mode) -> Result<usi
     let edge = i64::from(mode == Mode::Reflect);
     let most = n as i64 - edge;
     if before < 0 || after < 0 || (mode != Mode::Constant && (before > most || after > most)) {
-        let limit = if mode == Mode::Constant {
-            "not negative".into()
-        } else {
-            format!("0 to {most}")
-        };
+        let limit = if mode == Mode::Constant { "not negative".into() } else { format!("0 to {most}") };
         return Err(Error::invalid(format!(
             "paddings of dimension {i} must be {limit}, found {before} and {after}"
         )));
     }
-    let total = (n as u64)
-        .saturating_add(before as u64)
-        .saturating_add(after as u64);
+    let total = (n as u64).saturating_add(before as u64).saturating_add(after as u64);
     Ok(Shape::new(&[usize::try_from(total).unwrap_or(usize::MAX)])?.count())
 }
 
@@ -118,27 +103,15 @@ fn positions(n: usize, before: i64, after: i64, mode: Mode) -> Vec<Option<usize>
 
 fn kernel(args: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let mode = mode(attrs)?;
-    let fill = fill_value(
-        attrs.get("constant_values").unwrap_or(&Attr::None),
-        args[0].dtype(),
-    )?;
+    let fill = fill_value(attrs.get("constant_values").unwrap_or(&Attr::None), args[0].dtype())?;
     kernel_of(move |inputs, out| {
         let (t, p) = (inputs[0].tensor()?, inputs[1].tensor()?.to_i64s()?);
         check(&p, t.shape().rank())?;
         let size = |(i, &d): (usize, &usize)| padded(i, d, p[2 * i], p[2 * i + 1], mode);
-        let dims = t
-            .dims()
-            .iter()
-            .enumerate()
-            .map(size)
-            .collect::<Result<Vec<_>>>()?;
+        let dims = t.dims().iter().enumerate().map(size).collect::<Result<Vec<_>>>()?;
         let shape = Shape::new(&dims)?;
-        let at: Vec<_> = t
-            .dims()
-            .iter()
-            .enumerate()
-            .map(|(i, &d)| positions(d, p[2 * i], p[2 * i + 1], mode))
-            .collect();
+        let at: Vec<_> =
+            t.dims().iter().enumerate().map(|(i, &d)| positions(d, p[2 * i], p[2 * i + 1], mode)).collect();
         writer::write(out, 0, t.dtype(), shape, |w| {
             w.take(t, &at, &fill);
             Ok(())
@@ -164,18 +137,9 @@ mod tests {
 
     #[test]
     fn three_modes() {
-        assert_eq!(
-            pad("CONSTANT", [1, 2]),
-            [Tensor::vector(&[0i32, 1, 2, 3, 0, 0]).into()]
-        );
-        assert_eq!(
-            pad("reflect", [2, 1]),
-            [Tensor::vector(&[3i32, 2, 1, 2, 3, 2]).into()]
-        );
-        assert_eq!(
-            pad("SYMMETRIC", [2, 1]),
-            [Tensor::vector(&[2i32, 1, 1, 2, 3, 3]).into()]
-        );
+        assert_eq!(pad("CONSTANT", [1, 2]), [Tensor::vector(&[0i32, 1, 2, 3, 0, 0]).into()]);
+        assert_eq!(pad("reflect", [2, 1]), [Tensor::vector(&[3i32, 2, 1, 2, 3, 2]).into()]);
+        assert_eq!(pad("SYMMETRIC", [2, 1]), [Tensor::vector(&[2i32, 1, 1, 2, 3, 3]).into()]);
         let p = Tensor::from_vec(Shape::new(&[1, 2]).unwrap(), &[3i32, 0]).unwrap();
         let e = infer_err(
             &OP,
@@ -189,15 +153,8 @@ mod tests {
     fn strings_and_values() {
         let p = Tensor::from_vec(Shape::new(&[1, 2]).unwrap(), &[0i64, 1]).unwrap();
         let x = Tensor::string_vector(vec!["a".into()]);
-        let out = eval(
-            &OP,
-            &[x.into(), p.into()],
-            attrs(&[("constant_values", Attr::Str("-".into()))]),
-        )
-        .unwrap();
-        assert_eq!(
-            out[0],
-            Tensor::string_vector(vec!["a".into(), "-".into()]).into()
-        );
+        let out =
+            eval(&OP, &[x.into(), p.into()], attrs(&[("constant_values", Attr::Str("-".into()))])).unwrap();
+        assert_eq!(out[0], Tensor::string_vector(vec!["a".into(), "-".into()]).into());
     }
 }

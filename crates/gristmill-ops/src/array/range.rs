@@ -9,18 +9,9 @@ pub(crate) static RANGE: OpDef = OpDef {
     name: "range",
     doc: "The numbers from `start` in steps of `delta`, without `limit`.",
     inputs: &[
-        ArgDef {
-            name: "start",
-            doc: "a scalar number",
-        },
-        ArgDef {
-            name: "limit",
-            doc: "a scalar of the same dtype; not in the result",
-        },
-        ArgDef {
-            name: "delta",
-            doc: "a scalar of the same dtype, not 0",
-        },
+        ArgDef { name: "start", doc: "a scalar number" },
+        ArgDef { name: "limit", doc: "a scalar of the same dtype; not in the result" },
+        ArgDef { name: "delta", doc: "a scalar of the same dtype, not 0" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -34,18 +25,9 @@ pub(crate) static LINSPACE: OpDef = OpDef {
     name: "linspace",
     doc: "`num` numbers from `start` to `stop`, both included.",
     inputs: &[
-        ArgDef {
-            name: "start",
-            doc: "a float scalar",
-        },
-        ArgDef {
-            name: "stop",
-            doc: "a scalar of the same dtype",
-        },
-        ArgDef {
-            name: "num",
-            doc: "an integer scalar >= 1",
-        },
+        ArgDef { name: "start", doc: "a float scalar" },
+        ArgDef { name: "stop", doc: "a scalar of the same dtype" },
+        ArgDef { name: "num", doc: "an integer scalar >= 1" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -58,10 +40,7 @@ pub(crate) static LINSPACE: OpDef = OpDef {
 fn same(args: &[Arg], op: &str) -> Result<()> {
     if args.iter().any(|a| a.dtype() != args[0].dtype()) {
         let found: Vec<_> = args.iter().map(|a| a.dtype().name()).collect();
-        return Err(Error::invalid(format!(
-            "{op} takes numbers of one dtype, found {}",
-            found.join(", ")
-        )));
+        return Err(Error::invalid(format!("{op} takes numbers of one dtype, found {}", found.join(", "))));
     }
     Ok(())
 }
@@ -73,14 +52,10 @@ fn steps<T: Num>(start: T, limit: T, delta: T) -> Result<usize> {
         return Err(Error::invalid("range requires delta != 0"));
     }
     if d > 0.0 && a > b {
-        return Err(Error::invalid(format!(
-            "range requires start <= limit when delta > 0: {a}/{b}"
-        )));
+        return Err(Error::invalid(format!("range requires start <= limit when delta > 0: {a}/{b}")));
     }
     if d < 0.0 && a < b {
-        return Err(Error::invalid(format!(
-            "range requires start >= limit when delta < 0: {a}/{b}"
-        )));
+        return Err(Error::invalid(format!("range requires start >= limit when delta < 0: {a}/{b}")));
     }
     let n = match (start.to_i128(), limit.to_i128(), delta.to_i128()) {
         (Some(a), Some(b), Some(d)) => ((b - a).unsigned_abs()).div_ceil(d.unsigned_abs()) as f64,
@@ -94,11 +69,7 @@ fn steps<T: Num>(start: T, limit: T, delta: T) -> Result<usize> {
 }
 
 fn range<T: Num>(inputs: &[&Tensor]) -> Result<(T, T, usize)> {
-    let (a, b, d) = (
-        inputs[0].item::<T>()?,
-        inputs[1].item::<T>()?,
-        inputs[2].item::<T>()?,
-    );
+    let (a, b, d) = (inputs[0].item::<T>()?, inputs[1].item::<T>()?, inputs[2].item::<T>()?);
     Ok((a, d, steps(a, b, d)?))
 }
 
@@ -111,19 +82,14 @@ fn infer_range(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
         None => None,
     };
     if !dtype.is_int() && !dtype.is_float() {
-        return Err(Error::invalid(format!(
-            "range takes numbers, found {dtype}"
-        )));
+        return Err(Error::invalid(format!("range takes numbers, found {dtype}")));
     }
     Ok(vec![Spec::tensor(dtype, PartialShape::new(vec![n]))])
 }
 
 fn kernel_range(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
     kernel_of(|inputs, out| {
-        let v = inputs
-            .iter()
-            .map(|v| v.tensor())
-            .collect::<Result<Vec<_>>>()?;
+        let v = inputs.iter().map(|v| v.tensor()).collect::<Result<Vec<_>>>()?;
         with_num!(v[0].dtype(), T => {
             let (mut at, step, n) = range::<T>(&v)?;
             for to in out.typed::<T>(0, Shape::new(&[n])?) {
@@ -146,16 +112,10 @@ fn count(t: &Tensor) -> Result<usize> {
 fn infer_linspace(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     same(&args[..2], "linspace")?;
     if !args[0].dtype().is_float() {
-        return Err(Error::invalid(format!(
-            "linspace takes floats, found {}",
-            args[0].dtype()
-        )));
+        return Err(Error::invalid(format!("linspace takes floats, found {}", args[0].dtype())));
     }
     let n = args[2].constant().map(count).transpose()?;
-    Ok(vec![Spec::tensor(
-        args[0].dtype(),
-        PartialShape::new(vec![n]),
-    )])
+    Ok(vec![Spec::tensor(args[0].dtype(), PartialShape::new(vec![n]))])
 }
 
 fn kernel_linspace(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
@@ -185,36 +145,17 @@ mod tests {
     #[test]
     fn counts() {
         let r = |a: i32, b: i32, d: i32| [a, b, d].map(|v| Tensor::scalar(v).into());
-        assert_eq!(
-            eval(&RANGE, &r(3, 10, 3), attrs(&[])).unwrap()[0],
-            Tensor::vector(&[3i32, 6, 9]).into()
-        );
-        assert_eq!(
-            eval(&RANGE, &r(3, 0, -2), attrs(&[])).unwrap()[0],
-            Tensor::vector(&[3i32, 1]).into()
-        );
+        assert_eq!(eval(&RANGE, &r(3, 10, 3), attrs(&[])).unwrap()[0], Tensor::vector(&[3i32, 6, 9]).into());
+        assert_eq!(eval(&RANGE, &r(3, 0, -2), attrs(&[])).unwrap()[0], Tensor::vector(&[3i32, 1]).into());
         assert!(infer_err(&RANGE, &r(0, 1, 0), attrs(&[])).contains("delta != 0"));
-        assert!(
-            infer_err(&RANGE, &r(2, 1, 1), attrs(&[]))
-                .contains("start <= limit when delta > 0: 2/1")
-        );
+        assert!(infer_err(&RANGE, &r(2, 1, 1), attrs(&[])).contains("start <= limit when delta > 0: 2/1"));
         let f = [0f32, 1.0, 0.3].map(|v| Tensor::scalar(v).into());
-        assert_eq!(
-            eval(&RANGE, &f, attrs(&[])).unwrap()[0]
-                .tensor()
-                .unwrap()
-                .count(),
-            4
-        );
+        assert_eq!(eval(&RANGE, &f, attrs(&[])).unwrap()[0].tensor().unwrap().count(), 4);
     }
 
     #[test]
     fn spaces() {
-        let v = [
-            Tensor::scalar(0f32).into(),
-            Tensor::scalar(1f32).into(),
-            Tensor::scalar(5i32).into(),
-        ];
+        let v = [Tensor::scalar(0f32).into(), Tensor::scalar(1f32).into(), Tensor::scalar(5i32).into()];
         assert_eq!(
             eval(&LINSPACE, &v, attrs(&[])).unwrap()[0],
             Tensor::vector(&[0f32, 0.25, 0.5, 0.75, 1.0]).into()

@@ -7,19 +7,10 @@ use gristmill_types::{Error, PartialShape, Result, Shape, Spec};
 pub(crate) static OP: OpDef = OpDef {
     name: "repeat",
     doc: "Each slice along a dimension several times in a row.",
-    inputs: &[ArgDef {
-        name: "input",
-        doc: "any dtype and shape",
-    }],
+    inputs: &[ArgDef { name: "input", doc: "any dtype and shape" }],
     attrs: &[
-        ArgDef {
-            name: "repeats",
-            doc: "how often; one number, or one per slice",
-        },
-        ArgDef {
-            name: "axis",
-            doc: "the dimension; None (default) repeats the elements of the flat tensor",
-        },
+        ArgDef { name: "repeats", doc: "how often; one number, or one per slice" },
+        ArgDef { name: "axis", doc: "the dimension; None (default) repeats the elements of the flat tensor" },
     ],
     class: Class::Pure,
     total: false,
@@ -34,23 +25,17 @@ fn settings(attrs: &Attrs) -> Result<(Vec<usize>, Option<i64>)> {
     if repeats.is_empty() {
         return Err(Error::invalid("repeat needs a number of repeats"));
     }
-    Ok((
-        repeats,
-        shapes::int_list(attrs, "axis")?.and_then(|a| a.first().copied()),
-    ))
+    Ok((repeats, shapes::int_list(attrs, "axis")?.and_then(|a| a.first().copied())))
 }
 
 /// The total along a dimension of size `n`.
 fn total(repeats: &[usize], n: usize) -> Result<usize> {
     match repeats {
-        [one] => one
-            .checked_mul(n)
-            .ok_or_else(|| Error::invalid("the result has too many elements")),
+        [one] => one.checked_mul(n).ok_or_else(|| Error::invalid("the result has too many elements")),
         many if many.len() == n => Ok(many.iter().fold(0usize, |a, &b| a.saturating_add(b))),
-        many => Err(Error::invalid(format!(
-            "repeats has {} numbers for a dimension of size {n}",
-            many.len()
-        ))),
+        many => {
+            Err(Error::invalid(format!("repeats has {} numbers for a dimension of size {n}", many.len())))
+        }
     }
 }
 
@@ -59,11 +44,7 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     let spec = &args[0].spec;
     let shape = match (spec.shape().dims(), axis) {
         (_, None) => {
-            let n = spec
-                .shape()
-                .full()
-                .map(|s| total(&repeats, s.count()))
-                .transpose()?;
+            let n = spec.shape().full().map(|s| total(&repeats, s.count())).transpose()?;
             PartialShape::new(vec![n])
         }
         (None, _) => PartialShape::UNKNOWN,
@@ -115,23 +96,10 @@ mod tests {
     #[test]
     fn repeats_slices() {
         let x = Tensor::from_vec(Shape::new(&[2, 2]).unwrap(), &[1i32, 2, 3, 4]).unwrap();
-        let flat = eval(
-            &OP,
-            &[x.clone().into()],
-            attrs(&[("repeats", Attr::Int(2))]),
-        )
-        .unwrap();
+        let flat = eval(&OP, &[x.clone().into()], attrs(&[("repeats", Attr::Int(2))])).unwrap();
         assert_eq!(flat[0], Tensor::vector(&[1i32, 1, 2, 2, 3, 3, 4, 4]).into());
         let list = Attr::List(vec![Attr::Int(0), Attr::Int(2)]);
-        let rows = eval(
-            &OP,
-            &[x.into()],
-            attrs(&[("repeats", list), ("axis", Attr::Int(0))]),
-        )
-        .unwrap();
-        assert_eq!(
-            rows[0].tensor().unwrap().as_slice::<i32>().unwrap(),
-            &[3, 4, 3, 4]
-        );
+        let rows = eval(&OP, &[x.into()], attrs(&[("repeats", list), ("axis", Attr::Int(0))])).unwrap();
+        assert_eq!(rows[0].tensor().unwrap().as_slice::<i32>().unwrap(), &[3, 4, 3, 4]);
     }
 }

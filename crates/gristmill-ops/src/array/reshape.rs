@@ -8,14 +8,8 @@ pub(crate) static OP: OpDef = OpDef {
     name: "reshape",
     doc: "The same elements under another shape.\n\nOne size may be -1: it follows from the others. No element is copied.",
     inputs: &[
-        ArgDef {
-            name: "tensor",
-            doc: "any dtype and shape",
-        },
-        ArgDef {
-            name: "shape",
-            doc: "integer vector of sizes, of which one may be -1",
-        },
+        ArgDef { name: "tensor", doc: "any dtype and shape" },
+        ArgDef { name: "shape", doc: "integer vector of sizes, of which one may be -1" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -58,14 +52,10 @@ fn open(dims: &[i64]) -> Result<Option<usize>> {
         match (d, at) {
             (-1, None) => at = Some(i),
             (-1, Some(j)) => {
-                return Err(Error::invalid(format!(
-                    "only one input size may be -1, not both {j} and {i}"
-                )));
+                return Err(Error::invalid(format!("only one input size may be -1, not both {j} and {i}")));
             }
             (d, _) if d < 0 => {
-                return Err(Error::invalid(format!(
-                    "size {i} must be non-negative, not {d}"
-                )));
+                return Err(Error::invalid(format!("size {i} must be non-negative, not {d}")));
             }
             _ => {}
         }
@@ -82,11 +72,7 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
             open(&dims)?;
             PartialShape::new(dims.iter().map(|&d| usize::try_from(d).ok()).collect())
         }
-        (None, _) => args[1]
-            .spec
-            .shape()
-            .dim(0)
-            .map_or(PartialShape::UNKNOWN, PartialShape::of_rank),
+        (None, _) => args[1].spec.shape().dim(0).map_or(PartialShape::UNKNOWN, PartialShape::of_rank),
     };
     Ok(vec![Spec::tensor(spec.dtype(), shape)])
 }
@@ -112,19 +98,10 @@ mod tests {
 
     #[test]
     fn one_size_may_be_open() {
-        let out = eval(
-            &OP,
-            &[x(), Tensor::vector(&[2i32, -1, 3]).into()],
-            attrs(&[]),
-        )
-        .unwrap();
+        let out = eval(&OP, &[x(), Tensor::vector(&[2i32, -1, 3]).into()], attrs(&[])).unwrap();
         assert_eq!(out[0].tensor().unwrap().dims(), &[2, 2, 3]);
-        let out = eval(
-            &OP,
-            &[Tensor::scalar(1f32).into(), Tensor::vector(&[-1i64]).into()],
-            attrs(&[]),
-        )
-        .unwrap();
+        let out =
+            eval(&OP, &[Tensor::scalar(1f32).into(), Tensor::vector(&[-1i64]).into()], attrs(&[])).unwrap();
         assert_eq!(out[0], Tensor::vector(&[1f32]).into());
     }
 

@@ -8,14 +8,8 @@ use gristmill_types::{Result, Spec};
 pub(crate) static OP: OpDef = OpDef {
     name: "reverse",
     doc: "The elements back to front along these dimensions.",
-    inputs: &[ArgDef {
-        name: "tensor",
-        doc: "any dtype and shape",
-    }],
-    attrs: &[ArgDef {
-        name: "axis",
-        doc: "list of dimensions",
-    }],
+    inputs: &[ArgDef { name: "tensor", doc: "any dtype and shape" }],
+    attrs: &[ArgDef { name: "axis", doc: "list of dimensions" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -26,10 +20,7 @@ pub(crate) static OP: OpDef = OpDef {
 fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     let spec = &args[0].spec;
     if let Some(rank) = spec.shape().rank() {
-        shapes::axis_mask(
-            Some(&shapes::int_list(attrs, "axis")?.unwrap_or_default()),
-            rank,
-        )?;
+        shapes::axis_mask(Some(&shapes::int_list(attrs, "axis")?.unwrap_or_default()), rank)?;
     }
     Ok(vec![Spec::tensor(spec.dtype(), spec.shape().clone())])
 }
@@ -60,15 +51,8 @@ mod tests {
     #[test]
     fn turns_round() {
         let x = Tensor::from_vec(Shape::new(&[2, 3]).unwrap(), &[1u8, 2, 3, 4, 5, 6]).unwrap();
-        let out = eval(
-            &OP,
-            &[x.into()],
-            attrs(&[("axis", Attr::List(vec![Attr::Int(0), Attr::Int(-1)]))]),
-        )
-        .unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<u8>().unwrap(),
-            &[6, 5, 4, 3, 2, 1]
-        );
+        let out = eval(&OP, &[x.into()], attrs(&[("axis", Attr::List(vec![Attr::Int(0), Attr::Int(-1)]))]))
+            .unwrap();
+        assert_eq!(out[0].tensor().unwrap().as_slice::<u8>().unwrap(), &[6, 5, 4, 3, 2, 1]);
     }
 }

@@ -4,14 +4,8 @@ use super::support::kernel_of;
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpDef};
 use gristmill_types::{DType, Error, PartialShape, Result, Shape, Spec, Tensor};
 
-const INPUT: &[ArgDef] = &[ArgDef {
-    name: "input",
-    doc: "any dtype and shape",
-}];
-const OUT_TYPE: &[ArgDef] = &[ArgDef {
-    name: "out_type",
-    doc: "int32 (default) or int64",
-}];
+const INPUT: &[ArgDef] = &[ArgDef { name: "input", doc: "any dtype and shape" }];
+const OUT_TYPE: &[ArgDef] = &[ArgDef { name: "out_type", doc: "int32 (default) or int64" }];
 
 pub(crate) static SHAPE: OpDef = OpDef {
     name: "shape",
@@ -23,18 +17,10 @@ pub(crate) static SHAPE: OpDef = OpDef {
     elementwise: false,
     infer: |args, attrs| {
         let dims = vec![args[0].spec.shape().rank()];
-        Ok(vec![Spec::tensor(
-            out_type(attrs)?,
-            PartialShape::new(dims),
-        )])
+        Ok(vec![Spec::tensor(out_type(attrs)?, PartialShape::new(dims))])
     },
     kernel: |_, attrs| {
-        of_dims(attrs, |dims| {
-            (
-                Shape::vector(dims.len()),
-                dims.iter().map(|&d| d as i64).collect(),
-            )
-        })
+        of_dims(attrs, |dims| (Shape::vector(dims.len()), dims.iter().map(|&d| d as i64).collect()))
     },
 };
 
@@ -47,11 +33,7 @@ pub(crate) static SIZE: OpDef = OpDef {
     total: true,
     elementwise: false,
     infer: |_, attrs| Ok(vec![Spec::scalar(out_type(attrs)?)]),
-    kernel: |_, attrs| {
-        of_dims(attrs, |dims| {
-            (Shape::SCALAR, vec![dims.iter().product::<usize>() as i64])
-        })
-    },
+    kernel: |_, attrs| of_dims(attrs, |dims| (Shape::SCALAR, vec![dims.iter().product::<usize>() as i64])),
 };
 
 pub(crate) static RANK: OpDef = OpDef {
@@ -69,9 +51,7 @@ pub(crate) static RANK: OpDef = OpDef {
 fn out_type(attrs: &Attrs) -> Result<DType> {
     match attrs.dtype_or("out_type", DType::I32)? {
         d @ (DType::I32 | DType::I64) => Ok(d),
-        d => Err(Error::invalid(format!(
-            "out_type must be int32 or int64, found {d}"
-        ))),
+        d => Err(Error::invalid(format!("out_type must be int32 or int64, found {d}"))),
     }
 }
 
@@ -83,9 +63,7 @@ fn of_dims(attrs: &Attrs, f: fn(&[usize]) -> (Shape, Vec<i64>)) -> Result<Box<dy
             0,
             match dtype {
                 DType::I64 => Tensor::from_vec(shape, &values)?,
-                _ => {
-                    Tensor::from_vec(shape, &values.iter().map(|&v| v as i32).collect::<Vec<_>>())?
-                }
+                _ => Tensor::from_vec(shape, &values.iter().map(|&v| v as i32).collect::<Vec<_>>())?,
             },
         );
         Ok(())
@@ -101,18 +79,9 @@ mod tests {
     #[test]
     fn tells_the_shape() {
         let x = [Tensor::zeros(DType::String, Shape::new(&[2, 3]).unwrap()).into()];
-        assert_eq!(
-            eval(&SHAPE, &x, attrs(&[])).unwrap()[0],
-            Tensor::vector(&[2i32, 3]).into()
-        );
+        assert_eq!(eval(&SHAPE, &x, attrs(&[])).unwrap()[0], Tensor::vector(&[2i32, 3]).into());
         let long = attrs(&[("out_type", Attr::DType(DType::I64))]);
-        assert_eq!(
-            eval(&SIZE, &x, long).unwrap()[0],
-            Tensor::scalar(6i64).into()
-        );
-        assert_eq!(
-            eval(&RANK, &x, attrs(&[])).unwrap()[0],
-            Tensor::scalar(2i32).into()
-        );
+        assert_eq!(eval(&SIZE, &x, long).unwrap()[0], Tensor::scalar(6i64).into());
+        assert_eq!(eval(&RANK, &x, attrs(&[])).unwrap()[0], Tensor::scalar(2i32).into());
     }
 }

@@ -9,18 +9,9 @@ pub(crate) static OP: OpDef = OpDef {
     name: "slice",
     doc: "The box of a tensor that starts at `begin` and has these sizes.\n\nA size of -1 takes what is left. Shares memory where the elements lie together.",
     inputs: &[
-        ArgDef {
-            name: "input_",
-            doc: "any dtype and shape",
-        },
-        ArgDef {
-            name: "begin",
-            doc: "integer vector, one start per dimension",
-        },
-        ArgDef {
-            name: "size",
-            doc: "integer vector, one size per dimension; -1 is the rest",
-        },
+        ArgDef { name: "input_", doc: "any dtype and shape" },
+        ArgDef { name: "begin", doc: "integer vector, one start per dimension" },
+        ArgDef { name: "size", doc: "integer vector, one size per dimension; -1 is the rest" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -34,16 +25,11 @@ pub(crate) static OP: OpDef = OpDef {
 fn part(i: usize, dim: usize, begin: i64, size: i64) -> Result<(usize, usize)> {
     let d = dim as i64;
     if !(0..=d).contains(&begin) {
-        return Err(Error::invalid(format!(
-            "expected begin[{i}] in [0, {d}], but got {begin}"
-        )));
+        return Err(Error::invalid(format!("expected begin[{i}] in [0, {d}], but got {begin}")));
     }
     let n = if size == -1 { d - begin } else { size };
     if !(0..=d - begin).contains(&n) {
-        return Err(Error::invalid(format!(
-            "expected size[{i}] in [0, {}], but got {size}",
-            d - begin
-        )));
+        return Err(Error::invalid(format!("expected size[{i}] in [0, {}], but got {size}", d - begin)));
     }
     Ok((begin as usize, n as usize))
 }
@@ -58,36 +44,21 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     shapes::expect_ints(&args[1], "begin")?;
     shapes::expect_ints(&args[2], "size")?;
     let spec = &args[0].spec;
-    let (begin, size) = (
-        shapes::constant_ints(&args[1]),
-        shapes::constant_ints(&args[2]),
-    );
-    let rank = spec
-        .shape()
-        .rank()
-        .or_else(|| args[1].spec.shape().dim(0))
-        .or_else(|| args[2].spec.shape().dim(0));
+    let (begin, size) = (shapes::constant_ints(&args[1]), shapes::constant_ints(&args[2]));
+    let rank =
+        spec.shape().rank().or_else(|| args[1].spec.shape().dim(0)).or_else(|| args[2].spec.shape().dim(0));
     let Some(rank) = rank else {
         return Ok(vec![Spec::tensor(spec.dtype(), PartialShape::UNKNOWN)]);
     };
-    let (nb, ns) = (
-        begin.as_ref().map_or(rank, Vec::len),
-        size.as_ref().map_or(rank, Vec::len),
-    );
+    let (nb, ns) = (begin.as_ref().map_or(rank, Vec::len), size.as_ref().map_or(rank, Vec::len));
     if nb != rank || ns != rank {
         return Err(wrong_rank(rank, nb, ns));
     }
     let dims = (0..rank)
-        .map(|i| {
-            match (
-                spec.shape().dim(i),
-                begin.as_ref().map(|b| b[i]),
-                size.as_ref().map(|s| s[i]),
-            ) {
-                (Some(d), Some(b), Some(s)) => part(i, d, b, s).map(|p| Some(p.1)),
-                (_, _, Some(s)) if s >= 0 => Ok(Some(s as usize)),
-                _ => Ok(None),
-            }
+        .map(|i| match (spec.shape().dim(i), begin.as_ref().map(|b| b[i]), size.as_ref().map(|s| s[i])) {
+            (Some(d), Some(b), Some(s)) => part(i, d, b, s).map(|p| Some(p.1)),
+            (_, _, Some(s)) if s >= 0 => Ok(Some(s as usize)),
+            _ => Ok(None),
         })
         .collect::<Result<_>>()?;
     Ok(vec![Spec::tensor(spec.dtype(), PartialShape::new(dims))])
@@ -96,10 +67,7 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
 fn kernel(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
     kernel_of(|inputs, out| {
         let t = inputs[0].tensor()?;
-        let (begin, size) = (
-            inputs[1].tensor()?.to_i64s()?,
-            inputs[2].tensor()?.to_i64s()?,
-        );
+        let (begin, size) = (inputs[1].tensor()?.to_i64s()?, inputs[2].tensor()?.to_i64s()?);
         let rank = t.shape().rank();
         if begin.len() != rank || size.len() != rank {
             return Err(wrong_rank(rank, begin.len(), size.len()));
@@ -122,28 +90,13 @@ mod tests {
 
     #[test]
     fn cuts_a_box() {
-        let x = Tensor::from_vec(
-            Shape::new(&[3, 4]).unwrap(),
-            &(0..12i32).collect::<Vec<_>>(),
-        )
-        .unwrap();
-        let cut = |b: &[i32], s: &[i32]| {
-            [
-                x.clone().into(),
-                Tensor::vector(b).into(),
-                Tensor::vector(s).into(),
-            ]
-        };
+        let x = Tensor::from_vec(Shape::new(&[3, 4]).unwrap(), &(0..12i32).collect::<Vec<_>>()).unwrap();
+        let cut =
+            |b: &[i32], s: &[i32]| [x.clone().into(), Tensor::vector(b).into(), Tensor::vector(s).into()];
         let out = eval(&OP, &cut(&[1, 1], &[2, 2]), attrs(&[])).unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<i32>().unwrap(),
-            &[5, 6, 9, 10]
-        );
+        assert_eq!(out[0].tensor().unwrap().as_slice::<i32>().unwrap(), &[5, 6, 9, 10]);
         let out = eval(&OP, &cut(&[1, 0], &[2, -1]), attrs(&[])).unwrap();
         assert_eq!(out[0].tensor().unwrap(), &x.rows(1, 2));
-        assert!(
-            infer_err(&OP, &cut(&[1, 0], &[3, 4]), attrs(&[]))
-                .contains("expected size[0] in [0, 2]")
-        );
+        assert!(infer_err(&OP, &cut(&[1, 0], &[3, 4]), attrs(&[])).contains("expected size[0] in [0, 2]"));
     }
 }

@@ -5,23 +5,11 @@ use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpDef};
 use gristmill_types::{DType, Element, Error, Result, Spec, Tensor, with_element};
 use std::cmp::Ordering;
 
-const INPUT: &[ArgDef] = &[ArgDef {
-    name: "values",
-    doc: "numbers, rank >= 1",
-}];
+const INPUT: &[ArgDef] = &[ArgDef { name: "values", doc: "numbers, rank >= 1" }];
 const ATTRS: &[ArgDef] = &[
-    ArgDef {
-        name: "axis",
-        doc: "the dimension; default -1",
-    },
-    ArgDef {
-        name: "direction",
-        doc: "ASCENDING (default) or DESCENDING",
-    },
-    ArgDef {
-        name: "stable",
-        doc: "whether equal values keep their order: they always do",
-    },
+    ArgDef { name: "axis", doc: "the dimension; default -1" },
+    ArgDef { name: "direction", doc: "ASCENDING (default) or DESCENDING" },
+    ArgDef { name: "stable", doc: "whether equal values keep their order: they always do" },
 ];
 
 pub(crate) static ARGSORT: OpDef = OpDef {
@@ -144,15 +132,9 @@ mod tests {
             eval(&ARGSORT, &[x.clone().into()], down()).unwrap()[0],
             Tensor::vector(&[0i32, 2, 1, 3]).into()
         );
-        assert_eq!(
-            eval(&SORT, &[x.into()], down()).unwrap()[0],
-            Tensor::vector(&[3i32, 2, 1, 1]).into()
-        );
+        assert_eq!(eval(&SORT, &[x.into()], down()).unwrap()[0], Tensor::vector(&[3i32, 2, 1, 1]).into());
         let m = Tensor::from_vec(Shape::new(&[2, 2]).unwrap(), &[4f32, 1.0, 3.0, 2.0]).unwrap();
         let out = eval(&SORT, &[m.into()], attrs(&[("axis", Attr::Int(0))])).unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<f32>().unwrap(),
-            &[3.0, 1.0, 4.0, 2.0]
-        );
+        assert_eq!(out[0].tensor().unwrap().as_slice::<f32>().unwrap(), &[3.0, 1.0, 4.0, 2.0]);
     }
 }

@@ -8,23 +8,11 @@ use gristmill_types::{Error, PartialShape, Result, Spec};
 pub(crate) static OP: OpDef = OpDef {
     name: "split",
     doc: "Cuts a tensor into parts along a dimension.\n\nEither into `num` equal parts or into parts of these `sizes`, of which one may be -1.",
-    inputs: &[ArgDef {
-        name: "value",
-        doc: "any dtype, rank >= 1",
-    }],
+    inputs: &[ArgDef { name: "value", doc: "any dtype, rank >= 1" }],
     attrs: &[
-        ArgDef {
-            name: "num",
-            doc: "number of equal parts",
-        },
-        ArgDef {
-            name: "sizes",
-            doc: "sizes of the parts, in place of num",
-        },
-        ArgDef {
-            name: "axis",
-            doc: "the dimension; default 0",
-        },
+        ArgDef { name: "num", doc: "number of equal parts" },
+        ArgDef { name: "sizes", doc: "sizes of the parts, in place of num" },
+        ArgDef { name: "axis", doc: "the dimension; default 0" },
     ],
     class: Class::Pure,
     total: false,
@@ -71,20 +59,9 @@ impl Parts {
                 let sum: i64 = sizes.iter().filter(|&&s| s != -1).sum();
                 let bad = open > 1 || sizes.iter().any(|&s| s < -1);
                 if bad || sum > dim as i64 || (open == 0 && sum != dim as i64) {
-                    return wrong(format!(
-                        "sizes {sizes:?} do not add up to the dimension of size {dim}"
-                    ));
+                    return wrong(format!("sizes {sizes:?} do not add up to the dimension of size {dim}"));
                 }
-                Ok(sizes
-                    .iter()
-                    .map(|&s| {
-                        if s == -1 {
-                            dim - sum as usize
-                        } else {
-                            s as usize
-                        }
-                    })
-                    .collect())
+                Ok(sizes.iter().map(|&s| if s == -1 { dim - sum as usize } else { s as usize }).collect())
             }
         }
     }
@@ -138,26 +115,14 @@ mod tests {
     fn cuts_by_number_and_by_sizes() {
         let x = Tensor::from_vec(Shape::new(&[2, 3]).unwrap(), &[1i32, 2, 3, 4, 5, 6]).unwrap();
         let sizes = Attr::List(vec![Attr::Int(1), Attr::Int(-1)]);
-        let out = eval(
-            &OP,
-            &[x.clone().into()],
-            attrs(&[("sizes", sizes), ("axis", Attr::Int(1))]),
-        )
-        .unwrap();
+        let out = eval(&OP, &[x.clone().into()], attrs(&[("sizes", sizes), ("axis", Attr::Int(1))])).unwrap();
         let t = |k: usize| out[k].tensor().unwrap().as_slice::<i32>().unwrap().to_vec();
         assert_eq!((t(0), t(1)), (vec![1, 4], vec![2, 3, 5, 6]));
         let out = eval(&OP, &[x.clone().into()], attrs(&[("num", Attr::Int(2))])).unwrap();
-        assert_eq!(
-            out[1].tensor().unwrap().as_slice::<i32>().unwrap(),
-            &[4, 5, 6]
-        );
+        assert_eq!(out[1].tensor().unwrap().as_slice::<i32>().unwrap(), &[4, 5, 6]);
         assert!(
-            infer_err(
-                &OP,
-                &[x.into()],
-                attrs(&[("num", Attr::Int(2)), ("axis", Attr::Int(1))])
-            )
-            .contains("evenly divide")
+            infer_err(&OP, &[x.into()], attrs(&[("num", Attr::Int(2)), ("axis", Attr::Int(1))]))
+                .contains("evenly divide")
         );
     }
 }

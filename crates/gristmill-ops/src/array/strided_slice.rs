@@ -11,44 +11,17 @@ pub(crate) static OP: OpDef = OpDef {
           Bounds outside the tensor are cut off, as in Python; a single index outside it is an error. Shares memory \
           where the elements lie together.",
     inputs: &[
-        ArgDef {
-            name: "input_",
-            doc: "any dtype and shape",
-        },
-        ArgDef {
-            name: "begin",
-            doc: "integer vector: first index per entry",
-        },
-        ArgDef {
-            name: "end",
-            doc: "integer vector: index after the last per entry",
-        },
-        ArgDef {
-            name: "strides",
-            doc: "integer vector: step per entry, not 0",
-        },
+        ArgDef { name: "input_", doc: "any dtype and shape" },
+        ArgDef { name: "begin", doc: "integer vector: first index per entry" },
+        ArgDef { name: "end", doc: "integer vector: index after the last per entry" },
+        ArgDef { name: "strides", doc: "integer vector: step per entry, not 0" },
     ],
     attrs: &[
-        ArgDef {
-            name: "begin_mask",
-            doc: "bit i: entry i starts at the edge",
-        },
-        ArgDef {
-            name: "end_mask",
-            doc: "bit i: entry i goes to the edge",
-        },
-        ArgDef {
-            name: "ellipsis_mask",
-            doc: "bit i: entry i stands for all dimensions that no other takes",
-        },
-        ArgDef {
-            name: "new_axis_mask",
-            doc: "bit i: entry i is a new dimension of size 1",
-        },
-        ArgDef {
-            name: "shrink_axis_mask",
-            doc: "bit i: entry i is one index, and its dimension goes away",
-        },
+        ArgDef { name: "begin_mask", doc: "bit i: entry i starts at the edge" },
+        ArgDef { name: "end_mask", doc: "bit i: entry i goes to the edge" },
+        ArgDef { name: "ellipsis_mask", doc: "bit i: entry i stands for all dimensions that no other takes" },
+        ArgDef { name: "new_axis_mask", doc: "bit i: entry i is a new dimension of size 1" },
+        ArgDef { name: "shrink_axis_mask", doc: "bit i: entry i is one index, and its dimension goes away" },
     ],
     class: Class::Pure,
     total: false,
@@ -91,12 +64,7 @@ enum Cut {
     /// A new dimension of size 1.
     New,
     /// From `start` in steps; `None` where not known.
-    Range {
-        dim: usize,
-        start: Option<i64>,
-        step: i64,
-        size: Option<usize>,
-    },
+    Range { dim: usize, start: Option<i64>, step: i64, size: Option<usize> },
     /// One index; the dimension goes away.
     One { dim: usize, at: Option<i64> },
 }
@@ -106,23 +74,12 @@ fn bit(mask: i64, i: usize) -> bool {
 }
 
 fn cuts(dims: &[Option<usize>], b: &Bounds<'_>, m: &Masks) -> Result<Vec<Cut>> {
-    let whole = |dim: usize| Cut::Range {
-        dim,
-        start: Some(0),
-        step: 1,
-        size: dims[dim],
-    };
-    let ellipsis = (0..b.entries)
-        .filter(|&i| bit(m.ellipsis, i))
-        .collect::<Vec<_>>();
+    let whole = |dim: usize| Cut::Range { dim, start: Some(0), step: 1, size: dims[dim] };
+    let ellipsis = (0..b.entries).filter(|&i| bit(m.ellipsis, i)).collect::<Vec<_>>();
     if ellipsis.len() > 1 {
-        return Err(Error::invalid(
-            "multiple ellipses in slice spec not allowed",
-        ));
+        return Err(Error::invalid("multiple ellipses in slice spec not allowed"));
     }
-    let used = (0..b.entries)
-        .filter(|&i| !bit(m.ellipsis, i) && !bit(m.new_axis, i))
-        .count();
+    let used = (0..b.entries).filter(|&i| !bit(m.ellipsis, i) && !bit(m.new_axis, i)).count();
     if used > dims.len() {
         return Err(Error::invalid(format!(
             "index out of range using input dim {}; input has only {} dims",
@@ -156,42 +113,23 @@ fn cut(dim: usize, size: Option<usize>, i: usize, b: &Bounds<'_>, m: &Masks) -> 
     }
     let n = size.map(|n| n as i64);
     if bit(m.shrink, i) {
-        let at = entry(b.begin)
-            .zip(n)
-            .map(|(at, n)| (at, if at < 0 { at.saturating_add(n) } else { at }));
+        let at = entry(b.begin).zip(n).map(|(at, n)| (at, if at < 0 { at.saturating_add(n) } else { at }));
         if let (Some((given, at)), Some(n)) = (at, n)
             && !(0..n).contains(&at)
         {
-            return Err(Error::invalid(format!(
-                "slice index {given} of dimension {dim} out of bounds"
-            ))
-            .hint(format!("the dimension has size {n}")));
+            return Err(Error::invalid(format!("slice index {given} of dimension {dim} out of bounds"))
+                .hint(format!("the dimension has size {n}")));
         }
-        return Ok(Cut::One {
-            dim,
-            at: at.map(|a| a.1),
-        });
+        return Ok(Cut::One { dim, at: at.map(|a| a.1) });
     }
     let (Some(n), Some(step)) = (n, step) else {
-        return Ok(Cut::Range {
-            dim,
-            start: None,
-            step: step.unwrap_or(1),
-            size: None,
-        });
+        return Ok(Cut::Range { dim, start: None, step: step.unwrap_or(1), size: None });
     };
     let (low, high) = if step > 0 { (0, n) } else { (-1, n - 1) };
     let clamp = |x: i64| (if x < 0 { x.saturating_add(n) } else { x }).clamp(low, high);
-    let begin = if bit(m.begin, i) {
-        Some(if step > 0 { low } else { high })
-    } else {
-        entry(b.begin).map(clamp)
-    };
-    let end = if bit(m.end, i) {
-        Some(if step > 0 { high } else { low })
-    } else {
-        entry(b.end).map(clamp)
-    };
+    let begin =
+        if bit(m.begin, i) { Some(if step > 0 { low } else { high }) } else { entry(b.begin).map(clamp) };
+    let end = if bit(m.end, i) { Some(if step > 0 { high } else { low }) } else { entry(b.end).map(clamp) };
     let size = begin.zip(end).map(|(a, z)| {
         let way = z - a;
         if way == 0 || (way < 0) != (step < 0) {
@@ -200,12 +138,7 @@ fn cut(dim: usize, size: Option<usize>, i: usize, b: &Bounds<'_>, m: &Masks) -> 
             (way / step + i64::from(way % step != 0)) as usize
         }
     });
-    Ok(Cut::Range {
-        dim,
-        start: begin,
-        step,
-        size,
-    })
+    Ok(Cut::Range { dim, start: begin, step, size })
 }
 
 fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
@@ -219,12 +152,7 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     };
     let v: Vec<_> = args[1..].iter().map(shapes::constant_ints).collect();
     check_lengths(entries, v.iter().flatten().map(Vec::len))?;
-    let bounds = Bounds {
-        entries,
-        begin: v[0].as_deref(),
-        end: v[1].as_deref(),
-        strides: v[2].as_deref(),
-    };
+    let bounds = Bounds { entries, begin: v[0].as_deref(), end: v[1].as_deref(), strides: v[2].as_deref() };
     let dims = cuts(dims, &bounds, &Masks::of(attrs)?)?
         .into_iter()
         .filter_map(|c| match c {
@@ -249,33 +177,18 @@ fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let masks = Masks::of(attrs)?;
     kernel_of(move |inputs, out| {
         let t = inputs[0].tensor()?;
-        let v = inputs[1..]
-            .iter()
-            .map(|v| v.tensor()?.to_i64s())
-            .collect::<Result<Vec<_>>>()?;
+        let v = inputs[1..].iter().map(|v| v.tensor()?.to_i64s()).collect::<Result<Vec<_>>>()?;
         check_lengths(v[0].len(), v.iter().map(Vec::len))?;
-        let bounds = Bounds {
-            entries: v[0].len(),
-            begin: Some(&v[0]),
-            end: Some(&v[1]),
-            strides: Some(&v[2]),
-        };
+        let bounds =
+            Bounds { entries: v[0].len(), begin: Some(&v[0]), end: Some(&v[1]), strides: Some(&v[2]) };
         let dims: Vec<_> = t.dims().iter().map(|&d| Some(d)).collect();
         let from = View::of(t.shape());
-        let mut view = View {
-            start: 0,
-            dims: Vec::new(),
-        };
+        let mut view = View { start: 0, dims: Vec::new() };
         for c in cuts(&dims, &bounds, &masks)? {
             match c {
                 Cut::New => view.dims.push((1, 0)),
                 Cut::One { dim, at } => view.start += at.unwrap_or(0) as usize * from.dims[dim].1,
-                Cut::Range {
-                    dim,
-                    start,
-                    step,
-                    size,
-                } => {
+                Cut::Range { dim, start, step, size } => {
                     let own = from.dims[dim].1;
                     let n = size.unwrap_or(0);
                     if n > 0 {

@@ -9,14 +9,8 @@ pub(crate) static OP: OpDef = OpDef {
     name: "tile",
     doc: "The tensor `multiples[i]` times along dimension `i`.",
     inputs: &[
-        ArgDef {
-            name: "input",
-            doc: "any dtype and shape",
-        },
-        ArgDef {
-            name: "multiples",
-            doc: "integer vector, one number >= 0 per dimension",
-        },
+        ArgDef { name: "input", doc: "any dtype and shape" },
+        ArgDef { name: "multiples", doc: "integer vector, one number >= 0 per dimension" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -41,17 +35,10 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     let dtype = args[0].dtype();
     let (Some(dims), Some(times)) = (args[0].spec.shape().dims(), times.dims()) else {
         let rank = args[0].spec.shape().rank().or(times.rank());
-        return Ok(vec![Spec::tensor(
-            dtype,
-            rank.map_or(PartialShape::UNKNOWN, PartialShape::of_rank),
-        )]);
+        return Ok(vec![Spec::tensor(dtype, rank.map_or(PartialShape::UNKNOWN, PartialShape::of_rank))]);
     };
     check(&Shape::vector(times.len()), times.len(), dims.len())?;
-    let dims = dims
-        .iter()
-        .zip(times)
-        .map(|(d, m)| d.zip(*m).and_then(|(d, m)| d.checked_mul(m)))
-        .collect();
+    let dims = dims.iter().zip(times).map(|(d, m)| d.zip(*m).and_then(|(d, m)| d.checked_mul(m))).collect();
     Ok(vec![Spec::tensor(dtype, PartialShape::new(dims))])
 }
 
@@ -64,16 +51,10 @@ fn kernel(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
             .dims()
             .iter()
             .zip(times.dims())
-            .map(|(d, m)| {
-                d.checked_mul(*m)
-                    .ok_or_else(|| Error::invalid("the result has too many elements"))
-            })
+            .map(|(d, m)| d.checked_mul(*m).ok_or_else(|| Error::invalid("the result has too many elements")))
             .collect::<Result<Vec<_>>>()?;
         let shape = Shape::new(&dims)?;
-        let mut view = View {
-            start: 0,
-            dims: Vec::with_capacity(2 * dims.len()),
-        };
+        let mut view = View { start: 0, dims: Vec::with_capacity(2 * dims.len()) };
         for (d, &m) in View::of(t.shape()).dims.into_iter().zip(times.dims()) {
             view.dims.extend([(m, 0), d]);
         }
@@ -94,23 +75,10 @@ mod tests {
     #[test]
     fn repeats_whole_tensors() {
         let x = Tensor::from_vec(Shape::new(&[2, 2]).unwrap(), &[1i32, 2, 3, 4]).unwrap();
-        let out = eval(
-            &OP,
-            &[x.clone().into(), Tensor::vector(&[2i32, 2]).into()],
-            attrs(&[]),
-        )
-        .unwrap();
+        let out = eval(&OP, &[x.clone().into(), Tensor::vector(&[2i32, 2]).into()], attrs(&[])).unwrap();
         let t = out[0].tensor().unwrap();
-        assert_eq!(
-            t.as_slice::<i32>().unwrap(),
-            &[1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4]
-        );
-        let none = eval(
-            &OP,
-            &[x.clone().into(), Tensor::vector(&[0i32, 2]).into()],
-            attrs(&[]),
-        )
-        .unwrap();
+        assert_eq!(t.as_slice::<i32>().unwrap(), &[1, 2, 1, 2, 3, 4, 3, 4, 1, 2, 1, 2, 3, 4, 3, 4]);
+        let none = eval(&OP, &[x.clone().into(), Tensor::vector(&[0i32, 2]).into()], attrs(&[])).unwrap();
         assert_eq!(none[0].tensor().unwrap().dims(), &[0, 4]);
         assert!(
             infer_err(&OP, &[x.into(), Tensor::vector(&[2i32]).into()], attrs(&[]))

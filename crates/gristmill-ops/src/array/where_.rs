@@ -3,25 +3,16 @@
 use super::support::walk::Walk;
 use super::support::{kernel_of, shapes};
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpDef, Outs};
-use gristmill_types::tensor::cast_slice_mut;
+use gristmill_types::elements::cast_slice_mut;
 use gristmill_types::{DType, Error, PartialShape, Result, Shape, Spec, Tensor, with_element};
 
 pub(crate) static WHERE: OpDef = OpDef {
     name: "where",
     doc: "Elements of `x` where the condition is true, of `y` elsewhere.\n\nThe three broadcast.",
     inputs: &[
-        ArgDef {
-            name: "condition",
-            doc: "bool",
-        },
-        ArgDef {
-            name: "x",
-            doc: "any dtype",
-        },
-        ArgDef {
-            name: "y",
-            doc: "the dtype of x",
-        },
+        ArgDef { name: "condition", doc: "bool" },
+        ArgDef { name: "x", doc: "any dtype" },
+        ArgDef { name: "y", doc: "the dtype of x" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -34,24 +25,16 @@ pub(crate) static WHERE: OpDef = OpDef {
 pub(crate) static WHERE_INDICES: OpDef = OpDef {
     name: "where_indices",
     doc: "The positions of the elements that are true (not 0), int64 `[n, rank]`, in row-major order.",
-    inputs: &[ArgDef {
-        name: "condition",
-        doc: "bool or numbers",
-    }],
+    inputs: &[ArgDef { name: "condition", doc: "bool or numbers" }],
     attrs: &[],
     class: Class::Pure,
     total: false,
     elementwise: false,
     infer: |args, _| {
         if args[0].dtype() == DType::String {
-            return Err(Error::invalid(
-                "where takes bools or numbers, found strings",
-            ));
+            return Err(Error::invalid("where takes bools or numbers, found strings"));
         }
-        Ok(vec![Spec::tensor(
-            DType::I64,
-            PartialShape::new(vec![None, args[0].spec.shape().rank()]),
-        )])
+        Ok(vec![Spec::tensor(DType::I64, PartialShape::new(vec![None, args[0].spec.shape().rank()]))])
     },
     kernel: |_, _| kernel_of(|inputs, out| indices(inputs[0].tensor()?, out)),
 };
@@ -60,10 +43,7 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     let [c, x, y] = [&args[0].spec, &args[1].spec, &args[2].spec];
     check(c.dtype(), x.dtype(), y.dtype())?;
     let shape = shapes::broadcast_partial(x.shape(), y.shape())?;
-    Ok(vec![Spec::tensor(
-        x.dtype(),
-        shapes::broadcast_partial(c.shape(), &shape)?,
-    )])
+    Ok(vec![Spec::tensor(x.dtype(), shapes::broadcast_partial(c.shape(), &shape)?)])
 }
 
 fn check(c: DType, x: DType, y: DType) -> Result<()> {
@@ -71,20 +51,14 @@ fn check(c: DType, x: DType, y: DType) -> Result<()> {
         return Err(Error::invalid(format!("condition must be bool, found {c}")));
     }
     if x != y {
-        return Err(Error::invalid(format!(
-            "x and y must have one dtype, found {x} and {y}"
-        )));
+        return Err(Error::invalid(format!("x and y must have one dtype, found {x} and {y}")));
     }
     Ok(())
 }
 
 fn kernel(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
     kernel_of(|inputs, out| {
-        let [c, x, y] = [
-            inputs[0].tensor()?,
-            inputs[1].tensor()?,
-            inputs[2].tensor()?,
-        ];
+        let [c, x, y] = [inputs[0].tensor()?, inputs[1].tensor()?, inputs[2].tensor()?];
         check(c.dtype(), x.dtype(), y.dtype())?;
         let shape = shapes::broadcast(c.shape(), &shapes::broadcast(x.shape(), y.shape())?)?;
         let walk = Walk::new(&shape, [c.shape(), x.shape(), y.shape()]);
@@ -94,11 +68,7 @@ fn kernel(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
             let mut items = Vec::with_capacity(shape.count());
             walk.each(|_, n, [c, i, j], [sc, si, sj]| {
                 items.extend((0..n).map(|k| {
-                    if cond[c + k * sc] != 0 {
-                        x[i + k * si].clone()
-                    } else {
-                        y[j + k * sj].clone()
-                    }
+                    if cond[c + k * sc] != 0 { x[i + k * si].clone() } else { y[j + k * sj].clone() }
                 }));
             });
             out.put(0, Tensor::strings(shape, items)?);
@@ -153,44 +123,20 @@ mod tests {
     #[test]
     fn chooses_with_broadcasting() {
         let y = Tensor::vector(&[5f32, 6.0]);
-        let out = eval(
-            &WHERE,
-            &[cond().into(), Tensor::scalar(0f32).into(), y.into()],
-            attrs(&[]),
-        )
-        .unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<f32>().unwrap(),
-            &[0.0, 6.0, 5.0, 0.0]
-        );
-        let s = [
-            cond().into(),
-            Tensor::string("a").into(),
-            Tensor::string("b").into(),
-        ];
+        let out = eval(&WHERE, &[cond().into(), Tensor::scalar(0f32).into(), y.into()], attrs(&[])).unwrap();
+        assert_eq!(out[0].tensor().unwrap().as_slice::<f32>().unwrap(), &[0.0, 6.0, 5.0, 0.0]);
+        let s = [cond().into(), Tensor::string("a").into(), Tensor::string("b").into()];
         let out = eval(&WHERE, &s, attrs(&[])).unwrap();
         assert_eq!(&*out[0].tensor().unwrap().as_strings()[1], b"b");
-        let wrong = [
-            cond().into(),
-            Tensor::scalar(0i32).into(),
-            Tensor::scalar(0i64).into(),
-        ];
+        let wrong = [cond().into(), Tensor::scalar(0i32).into(), Tensor::scalar(0i64).into()];
         assert!(infer_err(&WHERE, &wrong, attrs(&[])).contains("one dtype"));
     }
 
     #[test]
     fn positions() {
         let out = eval(&WHERE_INDICES, &[cond().into()], attrs(&[])).unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<i64>().unwrap(),
-            &[0, 0, 1, 1]
-        );
-        let nan = eval(
-            &WHERE_INDICES,
-            &[Tensor::vector(&[0.0, -0.0, f32::NAN]).into()],
-            attrs(&[]),
-        )
-        .unwrap();
+        assert_eq!(out[0].tensor().unwrap().as_slice::<i64>().unwrap(), &[0, 0, 1, 1]);
+        let nan = eval(&WHERE_INDICES, &[Tensor::vector(&[0.0, -0.0, f32::NAN]).into()], attrs(&[])).unwrap();
         assert_eq!(nan[0].tensor().unwrap().as_slice::<i64>().unwrap(), &[2]);
     }
 }

@@ -7,14 +7,8 @@ use gristmill_types::{DType, Error, Result, Spec};
 pub(crate) static OP: OpDef = OpDef {
     name: "assert",
     doc: "An error unless every element of the condition is true. Gives no value.",
-    inputs: &[ArgDef {
-        name: "condition",
-        doc: "bool",
-    }],
-    attrs: &[ArgDef {
-        name: "message",
-        doc: "what the error says; default nothing",
-    }],
+    inputs: &[ArgDef { name: "condition", doc: "bool" }],
+    attrs: &[ArgDef { name: "message", doc: "what the error says; default nothing" }],
     class: Class::Effect,
     total: false,
     elementwise: false,
@@ -53,14 +47,8 @@ mod tests {
     #[test]
     fn fails_with_its_message() {
         let a = || attrs(&[("message", Attr::Str("x is negative".into()))]);
-        assert!(
-            eval(&OP, &[Tensor::bool(true).into()], a())
-                .unwrap()
-                .is_empty()
-        );
-        let e = eval(&OP, &[Tensor::bool(false).into()], a())
-            .unwrap_err()
-            .to_string();
+        assert!(eval(&OP, &[Tensor::bool(true).into()], a()).unwrap().is_empty());
+        let e = eval(&OP, &[Tensor::bool(false).into()], a()).unwrap_err().to_string();
         assert!(e.contains("assertion failed: x is negative"), "{e}");
     }
 }

@@ -8,24 +8,12 @@ pub(crate) static OP: OpDef = OpDef {
     doc: "Runs one function where the predicate is true, another where it is false.\n\n\
           Only the function taken runs. Both give values of the same number, kinds and dtypes.",
     inputs: &[
-        ArgDef {
-            name: "pred",
-            doc: "a bool (or number) scalar",
-        },
-        ArgDef {
-            name: "captures*",
-            doc: "the tensors that the functions use",
-        },
+        ArgDef { name: "pred", doc: "a bool (or number) scalar" },
+        ArgDef { name: "captures*", doc: "the tensors that the functions use" },
     ],
     attrs: &[
-        ArgDef {
-            name: "true_fn",
-            doc: "function of the captures",
-        },
-        ArgDef {
-            name: "false_fn",
-            doc: "function of the captures",
-        },
+        ArgDef { name: "true_fn", doc: "function of the captures" },
+        ArgDef { name: "false_fn", doc: "function of the captures" },
     ],
     class: Class::Pure,
     total: false,
@@ -37,14 +25,9 @@ pub(crate) static OP: OpDef = OpDef {
 fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     let pred = &args[0].spec;
     if pred.dtype() == DType::String || pred.shape().rank().is_some_and(|r| r != 0) {
-        return Err(Error::invalid(format!(
-            "pred must be a bool scalar, found {pred}"
-        )));
+        return Err(Error::invalid(format!("pred must be a bool scalar, found {pred}")));
     }
-    let (a, b) = (
-        attrs.graph("true_fn")?.output_specs(),
-        attrs.graph("false_fn")?.output_specs(),
-    );
+    let (a, b) = (attrs.graph("true_fn")?.output_specs(), attrs.graph("false_fn")?.output_specs());
     if a.len() != b.len() {
         return Err(Error::invalid(format!(
             "true_fn and false_fn must return as many values, found {} and {}",
@@ -54,10 +37,8 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     }
     let both = |(a, b): (&Spec, &Spec)| {
         a.relax(b).ok_or_else(|| {
-            Error::invalid(format!(
-                "true_fn and false_fn must return the same dtypes, found {a} and {b}"
-            ))
-            .hint("cast one of them")
+            Error::invalid(format!("true_fn and false_fn must return the same dtypes, found {a} and {b}"))
+                .hint("cast one of them")
         })
     };
     a.iter().zip(&b).map(both).collect()
@@ -68,34 +49,25 @@ fn is_true(t: &Tensor) -> Result<bool> {
 }
 
 fn scalar(t: &Tensor) -> Error {
-    Error::invalid(format!(
-        "pred must be a bool scalar, found {} of shape {}",
-        t.dtype(),
-        t.shape()
-    ))
+    Error::invalid(format!("pred must be a bool scalar, found {} of shape {}", t.dtype(), t.shape()))
 }
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let (yes, no) = (attrs.graph("true_fn")?, attrs.graph("false_fn")?);
-    Ok(Box::new(
-        move |cx: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
-            let pred = inputs[0].tensor()?;
-            // Bools are read through u8, whose zero is false.
-            let taken = if pred.dtype() == DType::Bool && pred.count() == 1 {
-                pred.bytes() == [1]
-            } else {
-                is_true(pred)?
-            };
-            let graph = if taken { &yes } else { &no };
-            for (k, v) in Program::eval_one(graph, cx, &inputs[1..])?
-                .into_iter()
-                .enumerate()
-            {
-                out.put(k, v);
-            }
-            Ok(())
-        },
-    ))
+    Ok(Box::new(move |cx: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+        let pred = inputs[0].tensor()?;
+        // Bools are read through u8, whose zero is false.
+        let taken = if pred.dtype() == DType::Bool && pred.count() == 1 {
+            pred.bytes() == [1]
+        } else {
+            is_true(pred)?
+        };
+        let graph = if taken { &yes } else { &no };
+        for (k, v) in Program::eval_one(graph, cx, &inputs[1..])?.into_iter().enumerate() {
+            out.put(k, v);
+        }
+        Ok(())
+    }))
 }
 
 #[cfg(test)]
@@ -116,36 +88,13 @@ mod tests {
 
     #[test]
     fn runs_the_branch_taken() {
-        let a = || {
-            attrs(&[
-                ("true_fn", branch(None)),
-                ("false_fn", branch(Some(Tensor::vector(&[0i32])))),
-            ])
-        };
+        let a = || attrs(&[("true_fn", branch(None)), ("false_fn", branch(Some(Tensor::vector(&[0i32]))))]);
         let call = |p: bool| {
-            eval(
-                &OP,
-                &[Tensor::bool(p).into(), Tensor::scalar(7i32).into()],
-                a(),
-            )
-            .unwrap()
-            .remove(0)
+            eval(&OP, &[Tensor::bool(p).into(), Tensor::scalar(7i32).into()], a()).unwrap().remove(0)
         };
-        assert_eq!(
-            (call(true), call(false)),
-            (Tensor::scalar(7i32).into(), Tensor::vector(&[0i32]).into())
-        );
-        let wrong = attrs(&[
-            ("true_fn", branch(None)),
-            ("false_fn", branch(Some(Tensor::scalar(0f32)))),
-        ]);
-        assert!(
-            infer_err(&OP, &[Tensor::bool(true).into()], wrong)
-                .contains("must return the same dtypes")
-        );
-        assert!(
-            infer_err(&OP, &[Tensor::vector(&[1u8]).into()], a())
-                .contains("pred must be a bool scalar")
-        );
+        assert_eq!((call(true), call(false)), (Tensor::scalar(7i32).into(), Tensor::vector(&[0i32]).into()));
+        let wrong = attrs(&[("true_fn", branch(None)), ("false_fn", branch(Some(Tensor::scalar(0f32))))]);
+        assert!(infer_err(&OP, &[Tensor::bool(true).into()], wrong).contains("must return the same dtypes"));
+        assert!(infer_err(&OP, &[Tensor::vector(&[1u8]).into()], a()).contains("pred must be a bool scalar"));
     }
 }

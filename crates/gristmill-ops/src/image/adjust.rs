@@ -1,8 +1,8 @@
 //! `image.adjust_brightness`, `_contrast`, `_saturation` and `_hue`.
 
 use super::common::{
-    IMAGE, Images, MadeKernel, Specs, channels, image_error, kernel_of, numeric, scalar_f32,
-    through_f32, with_channels,
+    IMAGE, Images, MadeKernel, Specs, channels, image_error, kernel_of, numeric, scalar_f32, through_f32,
+    with_channels,
 };
 use gristmill_image::color;
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpCx, OpDef, Outs};
@@ -70,25 +70,15 @@ impl Adjust {
     pub(crate) fn infer(self, image: &Arg) -> Specs {
         numeric(image, "image")?;
         let spec = match self {
-            Self::Saturation | Self::Hue => {
-                image.spec.with_shape(with_channels(image, "image", 3, 3)?)
-            }
-            Self::Contrast => image
-                .spec
-                .with_shape(super::common::with_rank(image, "images")?),
+            Self::Saturation | Self::Hue => image.spec.with_shape(with_channels(image, "image", 3, 3)?),
+            Self::Contrast => image.spec.with_shape(super::common::with_rank(image, "images")?),
             Self::Brightness => image.spec.clone(),
         };
         Ok(vec![spec])
     }
 
     /// Adjusts by `amount` into output 0.
-    pub(crate) fn run(
-        self,
-        cx: &mut OpCx<'_>,
-        t: &Tensor,
-        amount: f32,
-        out: &mut Outs<'_>,
-    ) -> Result<()> {
+    pub(crate) fn run(self, cx: &mut OpCx<'_>, t: &Tensor, amount: f32, out: &mut Outs<'_>) -> Result<()> {
         let shape = *t.shape();
         match self {
             Self::Brightness => through_f32(cx, t, out, shape, true, |src, dst| {
@@ -130,9 +120,7 @@ mod tests {
     use gristmill_types::{Shape, Value};
 
     fn pixel(values: [u8; 3]) -> Value {
-        Tensor::from_vec(Shape::image(1, 1, 3), &values)
-            .unwrap()
-            .into()
+        Tensor::from_vec(Shape::image(1, 1, 3), &values).unwrap().into()
     }
 
     fn run(op: &OpDef, x: Value, amount: f32) -> Vec<u8> {
@@ -144,31 +132,18 @@ mod tests {
     fn bytes_are_clipped() {
         assert_eq!(run(&BRIGHTNESS, pixel([0, 100, 250]), 0.1), [25, 125, 255]);
         assert_eq!(run(&BRIGHTNESS, pixel([0, 100, 250]), -1.0), [0, 0, 0]);
-        let two: Value = Tensor::from_vec(Shape::image(1, 2, 1), &[100u8, 200])
-            .unwrap()
-            .into();
+        let two: Value = Tensor::from_vec(Shape::image(1, 2, 1), &[100u8, 200]).unwrap().into();
         assert_eq!(run(&CONTRAST, two, 10.0), [0, 255]);
     }
 
     #[test]
     fn colours() {
-        assert_eq!(
-            run(&SATURATION, pixel([200, 100, 100]), 0.0),
-            [200, 200, 200]
-        );
+        assert_eq!(run(&SATURATION, pixel([200, 100, 100]), 0.0), [200, 200, 200]);
         assert_eq!(run(&HUE, pixel([200, 0, 0]), 0.5), [0, 200, 200]);
-        let grey: Value = Tensor::from_vec(Shape::image(1, 1, 1), &[1u8])
-            .unwrap()
-            .into();
+        let grey: Value = Tensor::from_vec(Shape::image(1, 1, 1), &[1u8]).unwrap().into();
         let amount: Value = Tensor::scalar(0.5f32).into();
-        assert!(
-            infer_err(&HUE, &[grey, amount], Attrs::default()).contains("must have 3 channels")
-        );
-        let turned = eval(
-            &HUE,
-            &[pixel([1, 2, 3]), Tensor::scalar(1.5f32).into()],
-            Attrs::default(),
-        );
+        assert!(infer_err(&HUE, &[grey, amount], Attrs::default()).contains("must have 3 channels"));
+        let turned = eval(&HUE, &[pixel([1, 2, 3]), Tensor::scalar(1.5f32).into()], Attrs::default());
         assert!(turned.unwrap_err().message().contains("[-1, 1]"));
     }
 }

@@ -10,14 +10,8 @@ pub(crate) static OP: OpDef = OpDef {
     doc: "Computes gain * sample ** gamma.\n\nInteger images are adjusted in float32 and converted back, clipped. Any shape.",
     inputs: &[IMAGE],
     attrs: &[
-        ArgDef {
-            name: "gamma",
-            doc: "exponent, not negative; default 1",
-        },
-        ArgDef {
-            name: "gain",
-            doc: "factor; default 1",
-        },
+        ArgDef { name: "gamma", doc: "exponent, not negative; default 1" },
+        ArgDef { name: "gain", doc: "factor; default 1" },
     ],
     class: Class::Pure,
     total: false,
@@ -29,9 +23,7 @@ pub(crate) static OP: OpDef = OpDef {
 fn numbers(attrs: &Attrs) -> Result<(f32, f32)> {
     let gamma = attrs.float_or("gamma", 1.0)?;
     if gamma.is_nan() || gamma < 0.0 {
-        return Err(Error::invalid(format!(
-            "Gamma should be a non-negative real number, found {gamma}"
-        )));
+        return Err(Error::invalid(format!("Gamma should be a non-negative real number, found {gamma}")));
     }
     Ok((gamma as f32, attrs.float_or("gain", 1.0)? as f32))
 }
@@ -66,8 +58,7 @@ mod tests {
         assert_eq!(out[0], Tensor::vector(&[0f32, 0.5, 2.0]).into());
         let x: Value = Tensor::vector(&[255u8]).into();
         assert!(
-            infer_err(&OP, &[x], attrs(&[("gamma", Attr::Int(-1))]))
-                .contains("non-negative real number")
+            infer_err(&OP, &[x], attrs(&[("gamma", Attr::Int(-1))])).contains("non-negative real number")
         );
     }
 }

@@ -11,10 +11,7 @@ pub(crate) static OP: OpDef = OpDef {
     name: "image.central_crop",
     doc: "Cuts out the middle of images.\n\nKeeps `central_fraction` of height and of width; dtype and samples stay.",
     inputs: &[IMAGE],
-    attrs: &[ArgDef {
-        name: "central_fraction",
-        doc: "share of each side that stays, above 0 and up to 1",
-    }],
+    attrs: &[ArgDef { name: "central_fraction", doc: "share of each side that stays, above 0 and up to 1" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -27,17 +24,11 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
     let fraction = attrs.float("central_fraction")?;
     let keep = |n: Option<usize>| {
         let n = n.unwrap_or(0);
-        central_crop(n, n, fraction)
-            .map(|w| w.height)
-            .map_err(image_error)
+        central_crop(n, n, fraction).map(|w| w.height).map_err(image_error)
     };
     let (h, w) = sides(&dims);
     let (kept_h, kept_w) = (keep(h)?, keep(w)?);
-    Ok(vec![args[0].spec.with_shape(with_sides(
-        dims,
-        h.map(|_| kept_h),
-        w.map(|_| kept_w),
-    ))])
+    Ok(vec![args[0].spec.with_shape(with_sides(dims, h.map(|_| kept_h), w.map(|_| kept_w)))])
 }
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
@@ -51,14 +42,7 @@ fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
             out.put(0, t.clone());
             return Ok(());
         }
-        place(
-            t,
-            images,
-            window,
-            (0, 0),
-            (window.height, window.width),
-            out,
-        )
+        place(t, images, window, (0, 0), (window.height, window.width), out)
     })
 }
 
@@ -71,17 +55,11 @@ mod tests {
 
     #[test]
     fn keeps_the_middle() {
-        let x: Value = Tensor::from_vec(Shape::image(4, 4, 1), &(0..16u8).collect::<Vec<_>>())
-            .unwrap()
-            .into();
+        let x: Value =
+            Tensor::from_vec(Shape::image(4, 4, 1), &(0..16u8).collect::<Vec<_>>()).unwrap().into();
         let part = |f| attrs(&[("central_fraction", Attr::Float(f))]);
         let out = eval(&OP, std::slice::from_ref(&x), part(0.5)).unwrap();
-        assert_eq!(
-            out[0],
-            Tensor::from_vec(Shape::image(2, 2, 1), &[5u8, 6, 9, 10])
-                .unwrap()
-                .into()
-        );
+        assert_eq!(out[0], Tensor::from_vec(Shape::image(2, 2, 1), &[5u8, 6, 9, 10]).unwrap().into());
         let all = std::slice::from_ref(&x);
         assert_eq!(eval(&OP, all, part(1.0)).unwrap(), all);
         assert!(infer_err(&OP, &[x], part(0.0)).contains("central_fraction must be within (0, 1]"));

@@ -8,22 +8,15 @@ use gristmill_types::{
 };
 
 /// The usual first input.
-pub(crate) const IMAGE: ArgDef = ArgDef {
-    name: "image",
-    doc: "[height, width, channels] or a batch [n, height, width, channels]",
-};
+pub(crate) const IMAGE: ArgDef =
+    ArgDef { name: "image", doc: "[height, width, channels] or a batch [n, height, width, channels]" };
 
 /// The pair of seeds of a stateless op.
-pub(crate) const SEED: ArgDef = ArgDef {
-    name: "seed",
-    doc: "two integers, shape [2]",
-};
+pub(crate) const SEED: ArgDef = ArgDef { name: "seed", doc: "two integers, shape [2]" };
 
 /// The seed attribute of a random op.
-pub(crate) const SEED_ATTR: ArgDef = ArgDef {
-    name: "seed",
-    doc: "[graph seed, op seed] or None: drawn anew in every run",
-};
+pub(crate) const SEED_ATTR: ArgDef =
+    ArgDef { name: "seed", doc: "[graph seed, op seed] or None: drawn anew in every run" };
 
 /// What infer gives.
 pub(crate) type Specs = Result<Vec<Spec>>;
@@ -50,9 +43,7 @@ pub(crate) fn image_error(e: gristmill_image::Error) -> Error {
 }
 
 fn rank_error(name: &str, shape: &dyn std::fmt::Display) -> Error {
-    Error::invalid(format!(
-        "'{name}' must have either 3 or 4 dimensions, found shape {shape}"
-    ))
+    Error::invalid(format!("'{name}' must have either 3 or 4 dimensions, found shape {shape}"))
 }
 
 /// The images in a tensor: one of rank 3 or a batch of rank 4.
@@ -69,16 +60,8 @@ impl Images {
     /// The layout of a tensor of rank 3 or 4.
     pub(crate) fn of(t: &Tensor, name: &str) -> Result<Self> {
         match *t.dims() {
-            [h, w, c] => Ok(Self {
-                count: 1,
-                size: Size::new(h, w, c),
-                batched: false,
-            }),
-            [n, h, w, c] => Ok(Self {
-                count: n,
-                size: Size::new(h, w, c),
-                batched: true,
-            }),
+            [h, w, c] => Ok(Self { count: 1, size: Size::new(h, w, c), batched: false }),
+            [n, h, w, c] => Ok(Self { count: n, size: Size::new(h, w, c), batched: true }),
             _ => Err(rank_error(name, t.shape())),
         }
     }
@@ -99,10 +82,7 @@ impl Images {
 
     /// The size with pixels counted in bytes.
     pub(crate) fn bytes_size(&self, dtype: DType) -> Size {
-        Size {
-            channels: self.size.channels * dtype.size(),
-            ..self.size
-        }
+        Size { channels: self.size.channels * dtype.size(), ..self.size }
     }
 
     /// Calls `f` with source and destination of every image.
@@ -114,11 +94,7 @@ impl Images {
     ) -> Result<()> {
         let (from, to) = (src.len() / self.count.max(1), dst.len() / self.count.max(1));
         for i in 0..self.count {
-            f(
-                &src[i * from..(i + 1) * from],
-                &mut dst[i * to..(i + 1) * to],
-            )
-            .map_err(image_error)?;
+            f(&src[i * from..(i + 1) * from], &mut dst[i * to..(i + 1) * to]).map_err(image_error)?;
         }
         Ok(())
     }
@@ -135,8 +111,7 @@ pub(crate) fn image_dims(arg: &Arg, name: &str) -> Result<Dims> {
 
 /// Height and width of image dimensions.
 pub(crate) fn sides(dims: &Dims) -> (Option<usize>, Option<usize>) {
-    dims.as_ref()
-        .map_or((None, None), |d| (d[d.len() - 3], d[d.len() - 2]))
+    dims.as_ref().map_or((None, None), |d| (d[d.len() - 3], d[d.len() - 2]))
 }
 
 /// The shape with another height and width.
@@ -150,12 +125,7 @@ pub(crate) fn with_sides(dims: Dims, height: Option<usize>, width: Option<usize>
 }
 
 /// The shape with other channels; refuses what has not as many as `expected` says.
-pub(crate) fn with_channels(
-    arg: &Arg,
-    name: &str,
-    expected: usize,
-    to: usize,
-) -> Result<PartialShape> {
+pub(crate) fn with_channels(arg: &Arg, name: &str, expected: usize, to: usize) -> Result<PartialShape> {
     dense(arg, name)?;
     let Some(d) = arg.spec.shape().dims() else {
         return Ok(PartialShape::UNKNOWN);
@@ -187,22 +157,15 @@ pub(crate) fn dense(arg: &Arg, name: &str) -> Result<()> {
     if arg.spec.is_dense() {
         return Ok(());
     }
-    Err(Error::invalid(format!(
-        "'{name}' must be a dense tensor, found {}",
-        arg.spec
-    )))
+    Err(Error::invalid(format!("'{name}' must be a dense tensor, found {}", arg.spec)))
 }
 
 /// The dtype of an input of numbers.
 pub(crate) fn numeric(arg: &Arg, name: &str) -> Result<DType> {
     match arg.dtype() {
-        DType::String => Err(
-            Error::invalid(format!("'{name}' must hold numbers, found string"))
-                .hint("decode the bytes first: io.decode_jpeg, io.decode_png or io.decode_image"),
-        ),
-        DType::Bool => Err(Error::invalid(format!(
-            "'{name}' must hold numbers, found bool"
-        ))),
+        DType::String => Err(Error::invalid(format!("'{name}' must hold numbers, found string"))
+            .hint("decode the bytes first: io.decode_jpeg, io.decode_png or io.decode_image")),
+        DType::Bool => Err(Error::invalid(format!("'{name}' must hold numbers, found bool"))),
         d => Ok(d),
     }
 }
@@ -211,12 +174,9 @@ pub(crate) fn numeric(arg: &Arg, name: &str) -> Result<DType> {
 pub(crate) fn scalar_f32(v: &Value, name: &str) -> Result<f32> {
     let t = v.tensor()?;
     let one = |n: usize| {
-        (n == 1).then_some(()).ok_or_else(|| {
-            Error::invalid(format!(
-                "'{name}' must be one number, found shape {}",
-                t.shape()
-            ))
-        })
+        (n == 1)
+            .then_some(())
+            .ok_or_else(|| Error::invalid(format!("'{name}' must be one number, found shape {}", t.shape())))
     };
     one(t.count())?;
     with_element!(t.dtype(), T => Ok(gristmill_image::resize::Sample::to_f32(t.as_slice::<T>()?[0])),
@@ -225,8 +185,7 @@ pub(crate) fn scalar_f32(v: &Value, name: &str) -> Result<f32> {
 
 /// The one integer of a tensor.
 pub(crate) fn scalar_int(t: &Tensor, name: &str) -> Result<i64> {
-    t.item_i64()
-        .map_err(|e| Error::invalid(format!("'{name}' must be an integer: {}", e.message())))
+    t.item_i64().map_err(|e| Error::invalid(format!("'{name}' must be an integer: {}", e.message())))
 }
 
 /// The two integers of a stateless seed.
@@ -234,10 +193,7 @@ pub(crate) fn seed_of(v: &Value) -> Result<(u64, u64)> {
     let t = v.tensor()?;
     match t.to_i64s()?.as_slice() {
         [a, b] if t.shape().rank() == 1 => Ok((*a as u64, *b as u64)),
-        _ => Err(Error::invalid(format!(
-            "seed must have shape [2], not {}",
-            t.shape()
-        ))),
+        _ => Err(Error::invalid(format!("seed must have shape [2], not {}", t.shape()))),
     }
 }
 
@@ -247,10 +203,7 @@ pub(crate) fn check_seed(arg: &Arg) -> Result<()> {
     if fits && arg.dtype().is_int() {
         return Ok(());
     }
-    Err(Error::invalid(format!(
-        "seed must have shape [2] and hold integers, found {}",
-        arg.spec
-    )))
+    Err(Error::invalid(format!("seed must have shape [2] and hold integers, found {}", arg.spec)))
 }
 
 /// Working memory for images that are computed in float32.

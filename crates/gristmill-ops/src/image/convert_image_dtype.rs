@@ -9,19 +9,10 @@ pub(crate) static OP: OpDef = OpDef {
     name: "image.convert_image_dtype",
     doc: "Converts samples to another dtype and its range.\n\nThe range of an integer dtype is 0 to its largest value, that of \
           a floating one 0 to 1. Without `saturate` integers out of range keep their low bits.",
-    inputs: &[ArgDef {
-        name: "image",
-        doc: "any shape; integers or floats",
-    }],
+    inputs: &[ArgDef { name: "image", doc: "any shape; integers or floats" }],
     attrs: &[
-        ArgDef {
-            name: "dtype",
-            doc: "integer or floating dtype of the result",
-        },
-        ArgDef {
-            name: "saturate",
-            doc: "whether values out of range are clipped; default False",
-        },
+        ArgDef { name: "dtype", doc: "integer or floating dtype of the result" },
+        ArgDef { name: "saturate", doc: "whether values out of range are clipped; default False" },
     ],
     class: Class::Pure,
     total: true,
@@ -32,9 +23,9 @@ pub(crate) static OP: OpDef = OpDef {
 
 fn target(attrs: &Attrs) -> Result<DType> {
     match attrs.dtype("dtype")? {
-        d @ (DType::Bool | DType::String) => Err(Error::invalid(format!(
-            "dtype must be either floating point or integer, found {d}"
-        ))),
+        d @ (DType::Bool | DType::String) => {
+            Err(Error::invalid(format!("dtype must be either floating point or integer, found {d}")))
+        }
         d => Ok(d),
     }
 }
@@ -42,10 +33,7 @@ fn target(attrs: &Attrs) -> Result<DType> {
 fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
     numeric(&args[0], "image")?;
     super::common::dense(&args[0], "image")?;
-    Ok(vec![Spec::tensor(
-        target(attrs)?,
-        args[0].spec.shape().clone(),
-    )])
+    Ok(vec![Spec::tensor(target(attrs)?, args[0].spec.shape().clone())])
 }
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
@@ -75,29 +63,13 @@ mod tests {
     #[test]
     fn ranges() {
         let to = |d| attrs(&[("dtype", Attr::DType(d))]);
-        let out = eval(
-            &OP,
-            &[Tensor::vector(&[0u8, 51, 255]).into()],
-            to(DType::F32),
-        )
-        .unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<f32>().unwrap(),
-            [0.0, 51.0 * (1.0 / 255.0), 1.0]
-        );
-        let out = eval(
-            &OP,
-            &[Tensor::vector(&[0f32, 0.5, 1.0]).into()],
-            to(DType::U8),
-        )
-        .unwrap();
+        let out = eval(&OP, &[Tensor::vector(&[0u8, 51, 255]).into()], to(DType::F32)).unwrap();
+        assert_eq!(out[0].tensor().unwrap().as_slice::<f32>().unwrap(), [0.0, 51.0 * (1.0 / 255.0), 1.0]);
+        let out = eval(&OP, &[Tensor::vector(&[0f32, 0.5, 1.0]).into()], to(DType::U8)).unwrap();
         assert_eq!(out[0], Tensor::vector(&[0u8, 127, 255]).into());
         let clip = to(DType::U8).with("saturate", Attr::Bool(true));
         let out = eval(&OP, &[Tensor::vector(&[-1f32, 2.0]).into()], clip).unwrap();
         assert_eq!(out[0], Tensor::vector(&[0u8, 255]).into());
-        assert!(
-            infer_err(&OP, &[Tensor::vector(&[1u8]).into()], to(DType::Bool))
-                .contains("dtype must be")
-        );
+        assert!(infer_err(&OP, &[Tensor::vector(&[1u8]).into()], to(DType::Bool)).contains("dtype must be"));
     }
 }

@@ -96,33 +96,24 @@ fn random(t: &Tensor, out: &mut Outs<'_>, flip_one: Flip, mut philox: Philox) ->
 }
 
 /// Flips the images that `wanted` names by their position and copies the others.
-fn flip(
-    t: &Tensor,
-    out: &mut Outs<'_>,
-    flip_one: Flip,
-    mut wanted: impl FnMut(usize) -> bool,
-) -> Result<()> {
+fn flip(t: &Tensor, out: &mut Outs<'_>, flip_one: Flip, mut wanted: impl FnMut(usize) -> bool) -> Result<()> {
     let images = Images::of(t, "image")?;
     if !t.dtype().is_plain() {
         return Err(Error::invalid("an image must hold numbers, found string"));
     }
     let size = images.bytes_size(t.dtype());
     let mut i = 0;
-    images.each(
-        t.bytes(),
-        out.plain(0, t.dtype(), *t.shape()),
-        |src, dst| {
-            i += 1;
-            if size.samples() == Some(0) {
-                return Ok(());
-            }
-            if wanted(i - 1) {
-                return flip_one(src, size, dst);
-            }
-            dst.copy_from_slice(src);
-            Ok(())
-        },
-    )
+    images.each(t.bytes(), out.plain(0, t.dtype(), *t.shape()), |src, dst| {
+        i += 1;
+        if size.samples() == Some(0) {
+            return Ok(());
+        }
+        if wanted(i - 1) {
+            return flip_one(src, size, dst);
+        }
+        dst.copy_from_slice(src);
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -133,9 +124,7 @@ mod tests {
     use gristmill_types::{Shape, Value};
 
     fn image(values: &[u16]) -> Value {
-        Tensor::from_vec(Shape::image(2, values.len() / 2, 1), values)
-            .unwrap()
-            .into()
+        Tensor::from_vec(Shape::image(2, values.len() / 2, 1), values).unwrap().into()
     }
 
     #[test]
@@ -145,17 +134,10 @@ mod tests {
             eval(&LEFT_RIGHT, std::slice::from_ref(&x), Attrs::default()).unwrap(),
             [image(&[3, 2, 1, 6, 5, 4])]
         );
-        assert_eq!(
-            eval(&UP_DOWN, &[x], Attrs::default()).unwrap(),
-            [image(&[4, 5, 6, 1, 2, 3])]
-        );
+        assert_eq!(eval(&UP_DOWN, &[x], Attrs::default()).unwrap(), [image(&[4, 5, 6, 1, 2, 3])]);
         assert!(
-            infer_err(
-                &LEFT_RIGHT,
-                &[Tensor::vector(&[1u8]).into()],
-                Attrs::default()
-            )
-            .contains("3 or 4 dimensions")
+            infer_err(&LEFT_RIGHT, &[Tensor::vector(&[1u8]).into()], Attrs::default())
+                .contains("3 or 4 dimensions")
         );
     }
 
@@ -164,19 +146,9 @@ mod tests {
         let x = image(&[1, 2, 3, 4]);
         for seed in 0..20 {
             let flips = uniform_f32(Philox::seeded(1, seed).next_u32()) < 0.5;
-            let given = attrs(&[(
-                "seed",
-                Attr::List(vec![Attr::Int(1), Attr::Int(seed as i64)]),
-            )]);
+            let given = attrs(&[("seed", Attr::List(vec![Attr::Int(1), Attr::Int(seed as i64)]))]);
             let out = eval(&RANDOM_LEFT_RIGHT, std::slice::from_ref(&x), given).unwrap();
-            assert_eq!(
-                out[0],
-                if flips {
-                    image(&[2, 1, 4, 3])
-                } else {
-                    x.clone()
-                }
-            );
+            assert_eq!(out[0], if flips { image(&[2, 1, 4, 3]) } else { x.clone() });
         }
     }
 
@@ -184,16 +156,8 @@ mod tests {
     fn stateless_draws_depend_on_the_seed_alone() {
         let x = image(&[1, 2, 3, 4]);
         let seed: Value = Tensor::vector(&[3i32, 4]).into();
-        let once = eval(
-            &STATELESS_UP_DOWN,
-            &[x.clone(), seed.clone()],
-            Attrs::default(),
-        )
-        .unwrap();
-        assert_eq!(
-            eval(&STATELESS_UP_DOWN, &[x.clone(), seed], Attrs::default()).unwrap(),
-            once
-        );
+        let once = eval(&STATELESS_UP_DOWN, &[x.clone(), seed.clone()], Attrs::default()).unwrap();
+        assert_eq!(eval(&STATELESS_UP_DOWN, &[x.clone(), seed], Attrs::default()).unwrap(), once);
         let bad = [x, Tensor::vector(&[1i32]).into()];
         assert!(infer_err(&STATELESS_UP_DOWN, &bad, Attrs::default()).contains("shape [2]"));
     }

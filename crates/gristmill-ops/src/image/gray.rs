@@ -10,10 +10,7 @@ use gristmill_types::{Error, with_element};
 pub(crate) static TO_GRAY: OpDef = OpDef {
     name: "image.rgb_to_grayscale",
     doc: "Weighs red, green and blue by .2989, .5870 and .1140.\n\nThe last dimension goes from 3 to 1; the dtype stays.",
-    inputs: &[ArgDef {
-        name: "images",
-        ..IMAGE
-    }],
+    inputs: &[ArgDef { name: "images", ..IMAGE }],
     attrs: &[],
     class: Class::Pure,
     total: false,
@@ -25,10 +22,7 @@ pub(crate) static TO_GRAY: OpDef = OpDef {
 pub(crate) static TO_RGB: OpDef = OpDef {
     name: "image.grayscale_to_rgb",
     doc: "Repeats the only channel three times.\n\nThe last dimension goes from 1 to 3; the dtype stays.",
-    inputs: &[ArgDef {
-        name: "images",
-        ..IMAGE
-    }],
+    inputs: &[ArgDef { name: "images", ..IMAGE }],
     attrs: &[],
     class: Class::Pure,
     total: false,
@@ -39,20 +33,12 @@ pub(crate) static TO_RGB: OpDef = OpDef {
 
 fn infer_to_gray(args: &[Arg], _: &Attrs) -> Specs {
     numeric(&args[0], "images")?;
-    Ok(vec![
-        args[0]
-            .spec
-            .with_shape(with_channels(&args[0], "images", 3, 1)?),
-    ])
+    Ok(vec![args[0].spec.with_shape(with_channels(&args[0], "images", 3, 1)?)])
 }
 
 fn infer_to_rgb(args: &[Arg], _: &Attrs) -> Specs {
     numeric(&args[0], "images")?;
-    Ok(vec![
-        args[0]
-            .spec
-            .with_shape(with_channels(&args[0], "images", 1, 3)?),
-    ])
+    Ok(vec![args[0].spec.with_shape(with_channels(&args[0], "images", 1, 3)?)])
 }
 
 fn kernel_to_gray(_: &[Arg], _: &Attrs) -> MadeKernel {
@@ -82,21 +68,11 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        let x: Value = Tensor::from_vec(Shape::image(1, 2, 3), &[255u8, 255, 255, 255, 0, 0])
-            .unwrap()
-            .into();
+        let x: Value = Tensor::from_vec(Shape::image(1, 2, 3), &[255u8, 255, 255, 255, 0, 0]).unwrap().into();
         let grey = eval(&TO_GRAY, std::slice::from_ref(&x), Attrs::default()).unwrap();
-        assert_eq!(
-            grey[0],
-            Tensor::from_vec(Shape::image(1, 2, 1), &[255u8, 76])
-                .unwrap()
-                .into()
-        );
+        assert_eq!(grey[0], Tensor::from_vec(Shape::image(1, 2, 1), &[255u8, 76]).unwrap().into());
         let rgb = eval(&TO_RGB, &grey, Attrs::default()).unwrap();
-        assert_eq!(
-            rgb[0].tensor().unwrap().as_slice::<u8>().unwrap(),
-            [255, 255, 255, 76, 76, 76]
-        );
+        assert_eq!(rgb[0].tensor().unwrap().as_slice::<u8>().unwrap(), [255, 255, 255, 76, 76, 76]);
         assert!(infer_err(&TO_RGB, &[x], Attrs::default()).contains("must have 1 channels"));
     }
 }

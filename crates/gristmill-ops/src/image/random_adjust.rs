@@ -6,18 +6,10 @@ use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpDef};
 use gristmill_types::rng::{Philox, uniform_f32};
 use gristmill_types::{Error, Kind, Result};
 
-const MAX_DELTA: ArgDef = ArgDef {
-    name: "max_delta",
-    doc: "the delta is drawn from [-max_delta, max_delta)",
-};
-const LOWER: ArgDef = ArgDef {
-    name: "lower",
-    doc: "smallest factor, not negative",
-};
-const UPPER: ArgDef = ArgDef {
-    name: "upper",
-    doc: "factors are drawn below this",
-};
+const MAX_DELTA: ArgDef =
+    ArgDef { name: "max_delta", doc: "the delta is drawn from [-max_delta, max_delta)" };
+const LOWER: ArgDef = ArgDef { name: "lower", doc: "smallest factor, not negative" };
+const UPPER: ArgDef = ArgDef { name: "upper", doc: "factors are drawn below this" };
 
 macro_rules! random_ops {
     ($($op:ident $stateless:ident $infer:ident $infer_stateless:ident $kernel:ident $kernel_stateless:ident $what:ident
@@ -101,9 +93,7 @@ fn range(what: Adjust, attrs: &Attrs) -> Result<(f32, f32)> {
     }
     let (lower, upper) = (attrs.float("lower")?, attrs.float("upper")?);
     if upper.is_nan() || lower.is_nan() || upper <= lower {
-        return refuse(format!(
-            "upper must be > lower, found lower {lower} and upper {upper}"
-        ));
+        return refuse(format!("upper must be > lower, found lower {lower} and upper {upper}"));
     }
     if lower < 0.0 {
         return refuse(format!("lower must be non-negative, found {lower}"));
@@ -124,19 +114,15 @@ mod tests {
 
     #[test]
     fn the_amount_is_the_draw() {
-        let x: Value = Tensor::from_vec(Shape::image(1, 1, 3), &[0f32, 0.25, 0.5])
-            .unwrap()
-            .into();
+        let x: Value = Tensor::from_vec(Shape::image(1, 1, 3), &[0f32, 0.25, 0.5]).unwrap().into();
         let seed = Attr::List(vec![Attr::Int(5), Attr::Int(6)]);
         let given = attrs(&[("max_delta", Attr::Float(0.5)), ("seed", seed)]);
         let delta = uniform_f32(Philox::seeded(5, 6).next_u32()) - 0.5;
         let out = eval(&BRIGHTNESS, std::slice::from_ref(&x), given).unwrap();
         let expect = [delta, 0.25 + delta, 0.5 + delta];
         assert_eq!(out[0].tensor().unwrap().as_slice::<f32>().unwrap(), expect);
-        let given = attrs(&[
-            ("lower", Attr::Float(1.0)),
-            ("upper", Attr::Float(1.0 + f64::from(f32::EPSILON))),
-        ]);
+        let given =
+            attrs(&[("lower", Attr::Float(1.0)), ("upper", Attr::Float(1.0 + f64::from(f32::EPSILON)))]);
         let seed: Value = Tensor::vector(&[1i64, 2]).into();
         let out = eval(&STATELESS_CONTRAST, &[x.clone(), seed], given).unwrap();
         assert_eq!(out[0], x);
@@ -144,13 +130,9 @@ mod tests {
 
     #[test]
     fn ranges_are_checked() {
-        let x: Value = Tensor::from_vec(Shape::image(1, 1, 3), &[0f32; 3])
-            .unwrap()
-            .into();
+        let x: Value = Tensor::from_vec(Shape::image(1, 1, 3), &[0f32; 3]).unwrap().into();
         let hue = attrs(&[("max_delta", Attr::Float(0.6))]);
-        assert!(
-            infer_err(&HUE, std::slice::from_ref(&x), hue).contains("max_delta must be <= 0.5")
-        );
+        assert!(infer_err(&HUE, std::slice::from_ref(&x), hue).contains("max_delta must be <= 0.5"));
         let contrast = attrs(&[("lower", Attr::Float(1.0)), ("upper", Attr::Int(1))]);
         assert!(infer_err(&CONTRAST, &[x], contrast).contains("upper must be > lower"));
     }

@@ -5,14 +5,8 @@ use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpDef, Outs};
 use gristmill_types::rng::Philox;
 use gristmill_types::{DType, Error, PartialShape, Result, Shape, Tensor};
 
-const VALUE: ArgDef = ArgDef {
-    name: "value",
-    doc: "tensor of numbers of any rank",
-};
-const SIZE: ArgDef = ArgDef {
-    name: "size",
-    doc: "int32 or int64 [rank]: shape of the result",
-};
+const VALUE: ArgDef = ArgDef { name: "value", doc: "tensor of numbers of any rank" };
+const SIZE: ArgDef = ArgDef { name: "size", doc: "int32 or int64 [rank]: shape of the result" };
 
 pub(crate) static OP: OpDef = OpDef {
     name: "random.random_crop",
@@ -39,27 +33,19 @@ pub(crate) static STATELESS: OpDef = OpDef {
 };
 
 fn sizes(t: &Tensor, rank: usize) -> Result<Vec<usize>> {
-    let size: Option<Vec<usize>> = t
-        .to_i64s()?
-        .iter()
-        .map(|&n| usize::try_from(n).ok())
-        .collect();
+    let size: Option<Vec<usize>> = t.to_i64s()?.iter().map(|&n| usize::try_from(n).ok()).collect();
     match size {
         Some(s) if s.len() == rank && t.shape().rank() == 1 => Ok(s),
         Some(_) => Err(Error::invalid(format!(
             "size must have shape [{rank}], one number per dimension, not {}",
             t.shape()
         ))),
-        None => Err(Error::invalid(format!(
-            "size must not be negative, found {t:?}"
-        ))),
+        None => Err(Error::invalid(format!("size must not be negative, found {t:?}"))),
     }
 }
 
 fn need(shape: &dyn std::fmt::Display, size: &[usize]) -> Error {
-    Error::invalid(format!(
-        "Need value.shape >= size, got {shape} and size {size:?}"
-    ))
+    Error::invalid(format!("Need value.shape >= size, got {shape} and size {size:?}"))
 }
 
 fn infer(args: &[Arg], _: &Attrs) -> Specs {
@@ -68,28 +54,19 @@ fn infer(args: &[Arg], _: &Attrs) -> Specs {
         return Err(Error::invalid("'value' must hold numbers, found string"));
     }
     if !matches!(args[1].dtype(), DType::I32 | DType::I64) {
-        return Err(Error::invalid(format!(
-            "size must be int32 or int64, found {}",
-            args[1].dtype()
-        )));
+        return Err(Error::invalid(format!("size must be int32 or int64, found {}", args[1].dtype())));
     }
     let shape = args[0].spec.shape();
     let known = match (args[1].constant(), shape.dims()) {
         (Some(size), Some(dims)) => {
             let size = sizes(size, dims.len())?;
-            if dims
-                .iter()
-                .zip(&size)
-                .any(|(d, s)| d.is_some_and(|d| d < *s))
-            {
+            if dims.iter().zip(&size).any(|(d, s)| d.is_some_and(|d| d < *s)) {
                 return Err(need(shape, &size));
             }
             PartialShape::known(&size)
         }
         (Some(size), None) => PartialShape::known(&sizes(size, size.count())?),
-        (None, _) => shape
-            .rank()
-            .map_or(PartialShape::UNKNOWN, PartialShape::of_rank),
+        (None, _) => shape.rank().map_or(PartialShape::UNKNOWN, PartialShape::of_rank),
     };
     Ok(vec![args[0].spec.with_shape(known)])
 }
@@ -101,25 +78,13 @@ fn infer_stateless(args: &[Arg], attrs: &Attrs) -> Specs {
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     let seed = attrs.seed()?;
-    kernel_of(move |cx, inputs, out| {
-        crop(
-            inputs[0].tensor()?,
-            inputs[1].tensor()?,
-            cx.philox(seed),
-            out,
-        )
-    })
+    kernel_of(move |cx, inputs, out| crop(inputs[0].tensor()?, inputs[1].tensor()?, cx.philox(seed), out))
 }
 
 fn kernel_stateless(_: &[Arg], _: &Attrs) -> MadeKernel {
     kernel_of(|_, inputs, out| {
         let (a, b) = seed_of(&inputs[2])?;
-        crop(
-            inputs[0].tensor()?,
-            inputs[1].tensor()?,
-            Philox::stateless(a, b),
-            out,
-        )
+        crop(inputs[0].tensor()?, inputs[1].tensor()?, Philox::stateless(a, b), out)
     })
 }
 
@@ -165,13 +130,7 @@ fn copy_window(src: &[u8], dims: &[usize], at: &[usize], to: &[usize], dst: &mut
     }
     for i in 0..to[0] {
         let row = &src[(at[0] + i) * from..(at[0] + i + 1) * from];
-        copy_window(
-            row,
-            inner,
-            &at[1..],
-            &to[1..],
-            &mut dst[i * into..(i + 1) * into],
-        );
+        copy_window(row, inner, &at[1..], &to[1..], &mut dst[i * into..(i + 1) * into]);
     }
 }
 
@@ -183,12 +142,7 @@ mod tests {
     use gristmill_types::Value;
 
     fn matrix() -> Value {
-        Tensor::from_vec(
-            Shape::new(&[4, 5]).unwrap(),
-            &(0..20i32).collect::<Vec<_>>(),
-        )
-        .unwrap()
-        .into()
+        Tensor::from_vec(Shape::new(&[4, 5]).unwrap(), &(0..20i32).collect::<Vec<_>>()).unwrap().into()
     }
 
     #[test]
@@ -208,11 +162,7 @@ mod tests {
     fn sizes_are_checked() {
         let seed: Value = Tensor::vector(&[1i32, 2]).into();
         let wrong = |size: &[i32]| {
-            infer_err(
-                &STATELESS,
-                &[matrix(), Tensor::vector(size).into(), seed.clone()],
-                Attrs::default(),
-            )
+            infer_err(&STATELESS, &[matrix(), Tensor::vector(size).into(), seed.clone()], Attrs::default())
         };
         assert!(wrong(&[5, 1]).contains("Need value.shape >= size"));
         assert!(wrong(&[5]).contains("size must have shape [2]"));

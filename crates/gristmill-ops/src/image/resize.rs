@@ -1,8 +1,7 @@
 //! `image.resize`: another height and width.
 
 use super::common::{
-    IMAGE, Images, MadeKernel, Specs, image_dims, image_error, kernel_of, numeric, sides,
-    with_sides,
+    IMAGE, Images, MadeKernel, Specs, image_dims, image_error, kernel_of, numeric, sides, with_sides,
 };
 use gristmill_image::geometry;
 use gristmill_image::resize::{Method, Scratch, resize as resize_image, resize_nearest};
@@ -14,21 +13,12 @@ pub(crate) static OP: OpDef = OpDef {
     doc: "Resizes images to `size` = [height, width].\n\nThe result is float32 with the range of the input, except for \
           method 'nearest', which keeps the dtype. Pixel centres are at half positions.",
     inputs: &[
-        ArgDef {
-            name: "images",
-            ..IMAGE
-        },
-        ArgDef {
-            name: "size",
-            doc: "two integers: new height and width in pixels",
-        },
+        ArgDef { name: "images", ..IMAGE },
+        ArgDef { name: "size", doc: "two integers: new height and width in pixels" },
     ],
     attrs: &[
         METHOD,
-        ArgDef {
-            name: "preserve_aspect_ratio",
-            doc: "whether `size` is only a bound; default False",
-        },
+        ArgDef { name: "preserve_aspect_ratio", doc: "whether `size` is only a bound; default False" },
         ANTIALIAS,
     ],
     class: Class::Pure,
@@ -45,10 +35,8 @@ pub(crate) const METHOD: ArgDef = ArgDef {
 };
 
 /// The `antialias` attribute.
-pub(crate) const ANTIALIAS: ArgDef = ArgDef {
-    name: "antialias",
-    doc: "whether the kernel widens when an image gets smaller; default False",
-};
+pub(crate) const ANTIALIAS: ArgDef =
+    ArgDef { name: "antialias", doc: "whether the kernel widens when an image gets smaller; default False" };
 
 /// How to resize.
 #[derive(Clone, Copy)]
@@ -60,42 +48,27 @@ pub(crate) struct How {
 impl How {
     /// From the attributes `method` and `antialias`.
     pub(crate) fn of(attrs: &Attrs) -> Result<Self> {
-        let method =
-            Method::from_name(&attrs.str_or("method", "bilinear".into())?).map_err(image_error)?;
-        Ok(Self {
-            method,
-            antialias: attrs.bool_or("antialias", false)?,
-        })
+        let method = Method::from_name(&attrs.str_or("method", "bilinear".into())?).map_err(image_error)?;
+        Ok(Self { method, antialias: attrs.bool_or("antialias", false)? })
     }
 
     /// The dtype of the result.
     pub(crate) fn dtype(self, from: DType) -> DType {
-        if self.method == Method::Nearest {
-            from
-        } else {
-            DType::F32
-        }
+        if self.method == Method::Nearest { from } else { DType::F32 }
     }
 }
 
 /// Height and width of a size tensor.
 fn size_of(t: &Tensor) -> Result<(usize, usize)> {
-    let values = t
-        .to_i64s()
-        .map_err(|_| Error::invalid(format!("'size' must hold integers, found {}", t.dtype())))?;
+    let values =
+        t.to_i64s().map_err(|_| Error::invalid(format!("'size' must hold integers, found {}", t.dtype())))?;
     let [h, w] = values[..] else {
         return Err(size_error(t.shape()));
     };
-    let side = |n: i64| {
-        usize::try_from(n)
-            .ok()
-            .filter(|&n| n > 0 && n <= i32::MAX as usize)
-    };
-    side(h).zip(side(w)).ok_or_else(|| {
-        Error::invalid(format!(
-            "output dimensions must be positive, found size [{h}, {w}]"
-        ))
-    })
+    let side = |n: i64| usize::try_from(n).ok().filter(|&n| n > 0 && n <= i32::MAX as usize);
+    side(h)
+        .zip(side(w))
+        .ok_or_else(|| Error::invalid(format!("output dimensions must be positive, found size [{h}, {w}]")))
 }
 
 fn size_error(shape: &dyn std::fmt::Display) -> Error {
@@ -152,9 +125,8 @@ fn into_output(
     if how.method == Method::Nearest {
         let dtype = t.dtype();
         let dst = out.plain(0, dtype, shape);
-        return images.each(t.bytes(), dst, |src, dst| {
-            resize_nearest(src, images.bytes_size(dtype), dst, to)
-        });
+        return images
+            .each(t.bytes(), dst, |src, dst| resize_nearest(src, images.bytes_size(dtype), dst, to));
     }
     resize_f32(how, t, images, to, out.typed(0, shape), scratch)
 }
@@ -185,25 +157,17 @@ mod tests {
     }
 
     fn image() -> Value {
-        Tensor::from_vec(Shape::image(2, 2, 1), &[0u8, 10, 20, 30])
-            .unwrap()
-            .into()
+        Tensor::from_vec(Shape::image(2, 2, 1), &[0u8, 10, 20, 30]).unwrap().into()
     }
 
     #[test]
     fn bilinear_and_nearest() {
         let out = eval(&OP, &[image(), size(1, 4)], Attrs::default()).unwrap();
         let t = out[0].tensor().unwrap();
-        assert_eq!(
-            (t.dims(), t.as_slice::<f32>().unwrap()),
-            (&[1, 4, 1][..], &[10.0, 12.5, 17.5, 20.0][..])
-        );
+        assert_eq!((t.dims(), t.as_slice::<f32>().unwrap()), (&[1, 4, 1][..], &[10.0, 12.5, 17.5, 20.0][..]));
         let nearest = attrs(&[("method", Attr::Str("nearest".into()))]);
         let out = eval(&OP, &[image(), size(4, 1)], nearest).unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<u8>().unwrap(),
-            [10, 10, 30, 30]
-        );
+        assert_eq!(out[0].tensor().unwrap().as_slice::<u8>().unwrap(), [10, 10, 30, 30]);
     }
 
     #[test]
@@ -215,31 +179,13 @@ mod tests {
         let image = arg(&[None, None, Some(3)]);
         let constant = Arg::from(&size(192, 160));
         let spec = |args: &[Arg], a: Attrs| infer(args, &a).unwrap()[0].to_string();
-        assert_eq!(
-            spec(&[image.clone(), constant.clone()], Attrs::default()),
-            "float32(192, 160, 3)"
-        );
-        let unknown = Arg {
-            spec: Spec::tensor(DType::I32, PartialShape::known(&[2])),
-            value: None,
-        };
-        assert_eq!(
-            spec(&[image.clone(), unknown], Attrs::default()),
-            "float32(None, None, 3)"
-        );
+        assert_eq!(spec(&[image.clone(), constant.clone()], Attrs::default()), "float32(192, 160, 3)");
+        let unknown = Arg { spec: Spec::tensor(DType::I32, PartialShape::known(&[2])), value: None };
+        assert_eq!(spec(&[image.clone(), unknown], Attrs::default()), "float32(None, None, 3)");
         let keep = attrs(&[("preserve_aspect_ratio", Attr::Bool(true))]);
+        assert_eq!(spec(&[image, constant.clone()], keep.clone()), "float32(None, None, 3)");
         assert_eq!(
-            spec(&[image, constant.clone()], keep.clone()),
-            "float32(None, None, 3)"
-        );
-        assert_eq!(
-            spec(
-                &[
-                    arg(&[None, Some(9), Some(13), Some(3)]),
-                    Arg::from(&size(20, 20))
-                ],
-                keep
-            ),
+            spec(&[arg(&[None, Some(9), Some(13), Some(3)]), Arg::from(&size(20, 20))], keep),
             "float32(None, 14, 20, 3)"
         );
     }
@@ -256,12 +202,8 @@ mod tests {
                 .contains("output dimensions must be positive")
         );
         assert!(
-            infer_err(
-                &OP,
-                &[Tensor::string("x").into(), size(1, 1)],
-                Attrs::default()
-            )
-            .contains("3 or 4 dimensions")
+            infer_err(&OP, &[Tensor::string("x").into(), size(1, 1)], Attrs::default())
+                .contains("3 or 4 dimensions")
         );
         let method = attrs(&[("method", Attr::Str("cubicx".into()))]);
         assert!(

@@ -13,14 +13,8 @@ use gristmill_types::{Result, Spec, Tensor, Value};
 
 const INPUTS: &[ArgDef] = &[
     IMAGE,
-    ArgDef {
-        name: "target_height",
-        doc: "rows of the result, an integer scalar",
-    },
-    ArgDef {
-        name: "target_width",
-        doc: "columns of the result, an integer scalar",
-    },
+    ArgDef { name: "target_height", doc: "rows of the result, an integer scalar" },
+    ArgDef { name: "target_width", doc: "columns of the result, an integer scalar" },
 ];
 
 pub(crate) static CROP_OR_PAD: OpDef = OpDef {
@@ -51,11 +45,7 @@ pub(crate) static PAD: OpDef = OpDef {
 fn infer_crop_or_pad(args: &[Arg], _: &Attrs) -> Specs {
     let dims = image_dims(&args[0], "image")?;
     let known = |i: usize| args[i].constant().map(|t| side(t, i)).transpose();
-    Ok(vec![args[0].spec.with_shape(with_sides(
-        dims,
-        known(1)?,
-        known(2)?,
-    ))])
+    Ok(vec![args[0].spec.with_shape(with_sides(dims, known(1)?, known(2)?))])
 }
 
 fn infer_pad(args: &[Arg], attrs: &Attrs) -> Specs {
@@ -95,29 +85,16 @@ struct Resized {
     floats: Vec<f32>,
 }
 
-fn run_pad(
-    cx: &mut OpCx<'_>,
-    how: How,
-    t: &Tensor,
-    to: (usize, usize),
-    out: &mut Outs<'_>,
-) -> Result<()> {
+fn run_pad(cx: &mut OpCx<'_>, how: How, t: &Tensor, to: (usize, usize), out: &mut Outs<'_>) -> Result<()> {
     let images = Images::of(t, "image")?;
     let ((h, w), at) = resize_with_pad(images.sides(), to);
     let channels = images.size.channels;
     let resized = images.shape(h, w, channels)?;
-    let window = Window {
-        y: 0,
-        x: 0,
-        height: h,
-        width: w,
-    };
+    let window = Window { y: 0, x: 0, height: h, width: w };
     if how.method == Method::Nearest {
         let mut bytes = vec![0; resized.count() * t.dtype().size()];
         let size = images.bytes_size(t.dtype());
-        images.each(t.bytes(), &mut bytes, |src, dst| {
-            resize_nearest(src, size, dst, (h, w))
-        })?;
+        images.each(t.bytes(), &mut bytes, |src, dst| resize_nearest(src, size, dst, (h, w)))?;
         let small = Tensor::from_bytes(t.dtype(), resized, &bytes)?;
         return place(&small, Images::of(&small, "image")?, window, at, to, out);
     }
@@ -154,15 +131,9 @@ mod tests {
     #[test]
     fn cuts_and_pads_around_the_middle() {
         let out = eval(&CROP_OR_PAD, &inputs(3, 1), Attrs::default()).unwrap();
-        assert_eq!(
-            out[0],
-            Tensor::from_vec(Shape::image(3, 1, 1), &[0u8, 10, 0])
-                .unwrap()
-                .into()
-        );
+        assert_eq!(out[0], Tensor::from_vec(Shape::image(3, 1, 1), &[0u8, 10, 0]).unwrap().into());
         assert!(
-            infer_err(&CROP_OR_PAD, &inputs(0, 1), Attrs::default())
-                .contains("target_height must be > 0")
+            infer_err(&CROP_OR_PAD, &inputs(0, 1), Attrs::default()).contains("target_height must be > 0")
         );
     }
 
@@ -170,15 +141,10 @@ mod tests {
     fn keeps_the_aspect_ratio() {
         let out = eval(&PAD, &inputs(4, 4), Attrs::default()).unwrap();
         let t = out[0].tensor().unwrap();
-        let rows = [
-            0.0, 0.0, 0.0, 0.0, 10.0, 12.5, 17.5, 20.0, 10.0, 12.5, 17.5, 20.0, 0.0, 0.0, 0.0, 0.0,
-        ];
+        let rows = [0.0, 0.0, 0.0, 0.0, 10.0, 12.5, 17.5, 20.0, 10.0, 12.5, 17.5, 20.0, 0.0, 0.0, 0.0, 0.0];
         assert_eq!(t.as_slice::<f32>().unwrap(), rows);
         let nearest = attrs(&[("method", Attr::Str("nearest".into()))]);
         let out = eval(&PAD, &inputs(2, 2), nearest).unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<u8>().unwrap(),
-            [10, 20, 0, 0]
-        );
+        assert_eq!(out[0].tensor().unwrap().as_slice::<u8>().unwrap(), [10, 20, 0, 0]);
     }
 }

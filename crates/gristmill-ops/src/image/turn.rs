@@ -10,10 +10,7 @@ pub(crate) static ROT90: OpDef = OpDef {
     name: "image.rot90",
     doc: "Turns images by quarters against the clock.\n\nDtype and samples stay; odd `k` exchanges height and width.",
     inputs: &[IMAGE],
-    attrs: &[ArgDef {
-        name: "k",
-        doc: "number of quarter turns; default 1",
-    }],
+    attrs: &[ArgDef { name: "k", doc: "number of quarter turns; default 1" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -36,11 +33,7 @@ pub(crate) static TRANSPOSE: OpDef = OpDef {
 fn turned(args: &[Arg], turns: bool) -> Specs {
     let dims = image_dims(&args[0], "image")?;
     let (h, w) = sides(&dims);
-    let shape = if turns {
-        with_sides(dims, w, h)
-    } else {
-        with_sides(dims, h, w)
-    };
+    let shape = if turns { with_sides(dims, w, h) } else { with_sides(dims, h, w) };
     Ok(vec![args[0].spec.with_shape(shape)])
 }
 
@@ -55,12 +48,9 @@ fn infer_transpose(args: &[Arg], _: &Attrs) -> Specs {
 fn kernel_rot90(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     let k = attrs.int_or("k", 1)?;
     kernel_of(move |_, inputs, out| {
-        run(
-            inputs[0].tensor()?,
-            out,
-            k.rem_euclid(2) == 1,
-            |src, size, dst| geometry::rot90(src, size, k, dst),
-        )
+        run(inputs[0].tensor()?, out, k.rem_euclid(2) == 1, |src, size, dst| {
+            geometry::rot90(src, size, k, dst)
+        })
     })
 }
 
@@ -83,11 +73,7 @@ fn run(
     let size = images.bytes_size(t.dtype());
     let shape = images.shape(h, w, images.size.channels)?;
     images.each(t.bytes(), out.plain(0, t.dtype(), shape), |src, dst| {
-        if src.is_empty() {
-            Ok(())
-        } else {
-            turn(src, size, dst)
-        }
+        if src.is_empty() { Ok(()) } else { turn(src, size, dst) }
     })
 }
 
@@ -99,30 +85,18 @@ mod tests {
     use gristmill_types::{Shape, Value};
 
     fn image(h: usize, w: usize, values: &[i32]) -> Value {
-        Tensor::from_vec(Shape::image(h, w, 1), values)
-            .unwrap()
-            .into()
+        Tensor::from_vec(Shape::image(h, w, 1), values).unwrap().into()
     }
 
     #[test]
     fn quarters() {
         let x = image(2, 3, &[1, 2, 3, 4, 5, 6]);
-        let turn = |k| {
-            eval(
-                &ROT90,
-                std::slice::from_ref(&x),
-                attrs(&[("k", Attr::Int(k))]),
-            )
-            .unwrap()
-            .remove(0)
-        };
+        let turn =
+            |k| eval(&ROT90, std::slice::from_ref(&x), attrs(&[("k", Attr::Int(k))])).unwrap().remove(0);
         assert_eq!(turn(1), image(3, 2, &[3, 6, 2, 5, 1, 4]));
         assert_eq!(turn(2), image(2, 3, &[6, 5, 4, 3, 2, 1]));
         assert_eq!(turn(-1), image(3, 2, &[4, 1, 5, 2, 6, 3]));
         assert_eq!(turn(4), x);
-        assert_eq!(
-            eval(&TRANSPOSE, &[x], Attrs::default()).unwrap(),
-            [image(3, 2, &[1, 4, 2, 5, 3, 6])]
-        );
+        assert_eq!(eval(&TRANSPOSE, &[x], Attrs::default()).unwrap(), [image(3, 2, &[1, 4, 2, 5, 3, 6])]);
     }
 }

@@ -4,19 +4,13 @@ use crate::image::common::{MadeKernel, Specs, dense, kernel_of};
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpDef};
 use gristmill_types::{Bytes, DType, Error, Result, Tensor};
 
-const INPUT: ArgDef = ArgDef {
-    name: "input",
-    doc: "strings of any shape",
-};
+const INPUT: ArgDef = ArgDef { name: "input", doc: "strings of any shape" };
 
 pub(crate) static ENCODE: OpDef = OpDef {
     name: "io.encode_base64",
     doc: "Encodes strings as web-safe base64.\n\nStrings of the input's shape; '-' and '_' stand for '+' and '/'.",
     inputs: &[INPUT],
-    attrs: &[ArgDef {
-        name: "pad",
-        doc: "whether '=' fills up to a multiple of 4; default False",
-    }],
+    attrs: &[ArgDef { name: "pad", doc: "whether '=' fills up to a multiple of 4; default False" }],
     class: Class::Pure,
     total: true,
     elementwise: true,
@@ -41,10 +35,7 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 fn infer(args: &[Arg], _: &Attrs) -> Specs {
     dense(&args[0], "input")?;
     if args[0].dtype() != DType::String {
-        return Err(Error::invalid(format!(
-            "input must be strings, found {}",
-            args[0].spec
-        )));
+        return Err(Error::invalid(format!("input must be strings, found {}", args[0].spec)));
     }
     Ok(vec![args[0].spec.clone()])
 }
@@ -67,10 +58,7 @@ fn decode(text: &[u8]) -> Result<Vec<u8>> {
     let padding = text.iter().rev().take_while(|&&b| b == b'=').count();
     let digits = &text[..text.len() - padding];
     if digits.len() % 4 == 1 || padding > 2 || (padding > 0 && !text.len().is_multiple_of(4)) {
-        return Err(Error::invalid(format!(
-            "Base64 string has invalid length {}",
-            text.len()
-        )));
+        return Err(Error::invalid(format!("Base64 string has invalid length {}", text.len())));
     }
     let mut out = Vec::with_capacity(digits.len() * 3 / 4);
     for (g, group) in digits.chunks(4).enumerate() {
@@ -98,11 +86,7 @@ fn kernel_encode(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     let pad = attrs.bool_or("pad", false)?;
     kernel_of(move |_, inputs, out| {
         let t = inputs[0].tensor()?;
-        let items: Vec<Bytes> = t
-            .as_strings()
-            .iter()
-            .map(|s| encode(s, pad).into())
-            .collect();
+        let items: Vec<Bytes> = t.as_strings().iter().map(|s| encode(s, pad).into()).collect();
         out.put(0, Tensor::strings(*t.shape(), items)?);
         Ok(())
     })
@@ -111,11 +95,7 @@ fn kernel_encode(_: &[Arg], attrs: &Attrs) -> MadeKernel {
 fn kernel_decode(_: &[Arg], _: &Attrs) -> MadeKernel {
     kernel_of(|_, inputs, out| {
         let t = inputs[0].tensor()?;
-        let items = t
-            .as_strings()
-            .iter()
-            .map(|s| decode(s).map(Bytes::from))
-            .collect::<Result<Vec<_>>>()?;
+        let items = t.as_strings().iter().map(|s| decode(s).map(Bytes::from)).collect::<Result<Vec<_>>>()?;
         out.put(0, Tensor::strings(*t.shape(), items)?);
         Ok(())
     })
@@ -129,18 +109,12 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        for (plain, coded, padded) in [
-            ("", "", ""),
-            ("f", "Zg", "Zg=="),
-            ("fo", "Zm8", "Zm8="),
-            ("foo", "Zm9v", "Zm9v"),
-        ] {
+        for (plain, coded, padded) in
+            [("", "", ""), ("f", "Zg", "Zg=="), ("fo", "Zm8", "Zm8="), ("foo", "Zm9v", "Zm9v")]
+        {
             let x = Tensor::string(plain);
             let run = |op, x: &str, a| eval(op, &[Tensor::string(x).into()], a).unwrap();
-            assert_eq!(
-                run(&ENCODE, plain, Attrs::default()),
-                [Tensor::string(coded).into()]
-            );
+            assert_eq!(run(&ENCODE, plain, Attrs::default()), [Tensor::string(coded).into()]);
             assert_eq!(
                 run(&ENCODE, plain, attrs(&[("pad", Attr::Bool(true))])),
                 [Tensor::string(padded).into()]

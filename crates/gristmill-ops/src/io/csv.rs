@@ -10,28 +10,16 @@ pub(crate) static OP: OpDef = OpDef {
     doc: "Splits CSV records into columns.\n\nOne output per default, of its dtype and the shape of the records. A default without \
           an element makes its field required.",
     inputs: &[
-        ArgDef {
-            name: "records",
-            doc: "strings of any shape, one record each",
-        },
+        ArgDef { name: "records", doc: "strings of any shape, one record each" },
         ArgDef {
             name: "record_defaults*",
             doc: "one per column: float32, float64, int32, int64 or string, 0 or 1 element",
         },
     ],
     attrs: &[
-        ArgDef {
-            name: "field_delim",
-            doc: "one byte between fields; default ','",
-        },
-        ArgDef {
-            name: "use_quote_delim",
-            doc: "whether '\"' encloses fields; default True",
-        },
-        ArgDef {
-            name: "na_value",
-            doc: "field that counts as empty, besides the empty one; default ''",
-        },
+        ArgDef { name: "field_delim", doc: "one byte between fields; default ','" },
+        ArgDef { name: "use_quote_delim", doc: "whether '\"' encloses fields; default True" },
+        ArgDef { name: "na_value", doc: "field that counts as empty, besides the empty one; default ''" },
         ArgDef {
             name: "select_cols",
             doc: "ascending positions of the columns that are wanted; default all",
@@ -53,24 +41,17 @@ struct Csv {
 fn csv(args: &[Arg], attrs: &Attrs) -> Result<Csv> {
     let delimiter = attrs.str_or("field_delim", ",".into())?;
     let &[delimiter] = delimiter.as_bytes() else {
-        return Err(Error::invalid(format!(
-            "field_delim should be only 1 char, found '{delimiter}'"
-        )));
+        return Err(Error::invalid(format!("field_delim should be only 1 char, found '{delimiter}'")));
     };
     let select = match attrs.list_or("select_cols", Vec::new())?.is_empty() {
         true => None,
         false => {
-            let columns: Option<Vec<usize>> = attrs
-                .ints("select_cols")?
-                .iter()
-                .map(|&c| usize::try_from(c).ok())
-                .collect();
+            let columns: Option<Vec<usize>> =
+                attrs.ints("select_cols")?.iter().map(|&c| usize::try_from(c).ok()).collect();
             Some(
                 columns
                     .filter(|c| c.windows(2).all(|w| w[0] < w[1]))
-                    .ok_or_else(|| {
-                        Error::invalid("select_cols should be strictly increasing indices")
-                    })?,
+                    .ok_or_else(|| Error::invalid("select_cols should be strictly increasing indices"))?,
             )
         }
     };
@@ -84,10 +65,7 @@ fn csv(args: &[Arg], attrs: &Attrs) -> Result<Csv> {
         )));
     }
     Ok(Csv {
-        format: Format {
-            delimiter,
-            quotes: attrs.bool_or("use_quote_delim", true)?,
-        },
+        format: Format { delimiter, quotes: attrs.bool_or("use_quote_delim", true)? },
         na: attrs.str_or("na_value", String::new())?.into_bytes(),
         select,
     })
@@ -97,24 +75,17 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
     dense(&args[0], "records")?;
     csv(args, attrs)?;
     if args[0].dtype() != DType::String {
-        return Err(Error::invalid(format!(
-            "records must be strings, found {}",
-            args[0].spec
-        )));
+        return Err(Error::invalid(format!("records must be strings, found {}", args[0].spec)));
     }
     if args.len() == 1 {
-        return Err(Error::invalid(
-            "record_defaults must not be empty: one per column",
-        ));
+        return Err(Error::invalid("record_defaults must not be empty: one per column"));
     }
     let shape = args[0].spec.shape();
     args[1..]
         .iter()
         .enumerate()
         .map(|(i, a)| match (a.dtype(), a.constant()) {
-            (DType::F32 | DType::F64 | DType::I32 | DType::I64 | DType::String, Some(t))
-                if t.count() > 1 =>
-            {
+            (DType::F32 | DType::F64 | DType::I32 | DType::I64 | DType::String, Some(t)) if t.count() > 1 => {
                 Err(Error::invalid(format!(
                     "There should only be 1 default per field but field {i} has {}",
                     t.count()
@@ -123,11 +94,8 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
             (d @ (DType::F32 | DType::F64 | DType::I32 | DType::I64 | DType::String), _) => {
                 Ok(gristmill_types::Spec::tensor(d, shape.clone()))
             }
-            (d, _) => Err(
-                Error::invalid(format!("csv: data type {d} not supported in field {i}")).hint(
-                    "float32, float64, int32, int64 and string are; cast the column afterwards",
-                ),
-            ),
+            (d, _) => Err(Error::invalid(format!("csv: data type {d} not supported in field {i}"))
+                .hint("float32, float64, int32, int64 and string are; cast the column afterwards")),
         })
         .collect()
 }
@@ -182,24 +150,14 @@ impl Csv {
         if default.count() != 1
             && let Some(i) = items.iter().position(absent)
         {
-            return Err(Error::invalid(format!(
-                "Field {k} is required but missing in record {i}!"
-            )));
+            return Err(Error::invalid(format!("Field {k} is required but missing in record {i}!")));
         }
         macro_rules! numbers {
             ($t:ty, $name:literal) => {{
-                let default = default
-                    .as_slice::<$t>()?
-                    .first()
-                    .copied()
-                    .unwrap_or_default();
+                let default = default.as_slice::<$t>()?.first().copied().unwrap_or_default();
                 let dst = out.typed::<$t>(k, shape);
                 for (i, (field, d)) in items.iter().zip(dst).enumerate() {
-                    *d = if absent(field) {
-                        default
-                    } else {
-                        number::<$t>(field, k, i, $name)?
-                    };
+                    *d = if absent(field) { default } else { number::<$t>(field, k, i, $name)? };
                 }
             }};
         }
@@ -225,11 +183,9 @@ impl Csv {
 fn number<T: std::str::FromStr>(field: &Bytes, k: usize, i: usize, name: &str) -> Result<T> {
     let text = String::from_utf8_lossy(field);
     let digits = text.trim_matches(|c: char| c.is_ascii_whitespace());
-    digits.parse().map_err(|_| {
-        Error::invalid(format!(
-            "Field {k} in record {i} is not a valid {name}: {text}"
-        ))
-    })
+    digits
+        .parse()
+        .map_err(|_| Error::invalid(format!("Field {k} in record {i} is not a valid {name}: {text}")))
 }
 
 #[cfg(test)]
@@ -240,61 +196,31 @@ mod tests {
 
     fn inputs(records: &[&str], defaults: &[Tensor]) -> Vec<Value> {
         let records = Tensor::string_vector(records.iter().map(|&r| r.into()).collect());
-        std::iter::once(records)
-            .chain(defaults.iter().cloned())
-            .map(Value::from)
-            .collect()
+        std::iter::once(records).chain(defaults.iter().cloned()).map(Value::from).collect()
     }
 
     #[test]
     fn columns() {
-        let defaults = [
-            Tensor::vector(&[9i32]),
-            Tensor::vector(&[-1.5f32]),
-            Tensor::string("d"),
-        ];
-        let out = eval(
-            &OP,
-            &inputs(&["1, 2.5 ,x", ",,"], &defaults),
-            Attrs::default(),
-        )
-        .unwrap();
+        let defaults = [Tensor::vector(&[9i32]), Tensor::vector(&[-1.5f32]), Tensor::string("d")];
+        let out = eval(&OP, &inputs(&["1, 2.5 ,x", ",,"], &defaults), Attrs::default()).unwrap();
         assert_eq!(out[0], Tensor::vector(&[1i32, 9]).into());
         assert_eq!(out[1], Tensor::vector(&[2.5f32, -1.5]).into());
-        assert_eq!(
-            out[2],
-            Tensor::string_vector(vec!["x".into(), "d".into()]).into()
-        );
+        assert_eq!(out[2], Tensor::string_vector(vec!["x".into(), "d".into()]).into());
         let select = attrs(&[("select_cols", Attr::List(vec![Attr::Int(0), Attr::Int(2)]))]);
         let two = [Tensor::vector(&[0i64]), Tensor::vector(&[0i64])];
         let out = eval(&OP, &inputs(&["1,2,3"], &two), select).unwrap();
-        assert_eq!(
-            out,
-            [
-                Tensor::vector(&[1i64]).into(),
-                Tensor::vector(&[3i64]).into()
-            ]
-        );
+        assert_eq!(out, [Tensor::vector(&[1i64]).into(), Tensor::vector(&[3i64]).into()]);
     }
 
     #[test]
     fn faults() {
-        let required = [
-            Tensor::zeros(DType::I32, Shape::vector(0)),
-            Tensor::vector(&[0i32]),
-        ];
-        let fail = |r: &str| {
-            eval(&OP, &inputs(&[r], &required), Attrs::default())
-                .unwrap_err()
-                .message()
-                .to_owned()
-        };
+        let required = [Tensor::zeros(DType::I32, Shape::vector(0)), Tensor::vector(&[0i32])];
+        let fail =
+            |r: &str| eval(&OP, &inputs(&[r], &required), Attrs::default()).unwrap_err().message().to_owned();
         assert_eq!(fail(",1"), "Field 0 is required but missing in record 0!");
         assert_eq!(fail("1,2,3"), "Expect 2 fields but have 3 in record 0");
         assert_eq!(fail("x,1"), "Field 0 in record 0 is not a valid int32: x");
         let bad = [Tensor::vector(&[0u8])];
-        assert!(
-            infer_err(&OP, &inputs(&["1"], &bad), Attrs::default()).contains("uint8 not supported")
-        );
+        assert!(infer_err(&OP, &inputs(&["1"], &bad), Attrs::default()).contains("uint8 not supported"));
     }
 }

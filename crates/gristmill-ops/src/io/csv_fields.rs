@@ -16,11 +16,7 @@ pub(crate) struct Format {
 ///
 /// # Errors
 /// `InvalidArgument` in TensorFlow's words for quotes that do not fit.
-pub(crate) fn fields(
-    record: &[u8],
-    format: &Format,
-    mut f: impl FnMut(usize, &[u8]),
-) -> Result<()> {
+pub(crate) fn fields(record: &[u8], format: &Format, mut f: impl FnMut(usize, &[u8])) -> Result<()> {
     let mut unquoted = Vec::new();
     let (mut at, mut number) = (0, 0);
     while at < record.len() {
@@ -36,18 +32,10 @@ pub(crate) fn fields(
             }
             _ => {
                 let rest = &record[at..];
-                let len = rest
-                    .iter()
-                    .position(|&b| b == format.delimiter)
-                    .unwrap_or(rest.len());
+                let len = rest.iter().position(|&b| b == format.delimiter).unwrap_or(rest.len());
                 let field = &rest[..len];
-                if field
-                    .iter()
-                    .any(|&b| matches!(b, b'\n' | b'\r') || (format.quotes && b == b'"'))
-                {
-                    return Err(Error::invalid(
-                        "Unquoted fields cannot have quotes/CRLFs inside",
-                    ));
+                if field.iter().any(|&b| matches!(b, b'\n' | b'\r') || (format.quotes && b == b'"')) {
+                    return Err(Error::invalid("Unquoted fields cannot have quotes/CRLFs inside"));
                 }
                 f(number, field);
                 at += len + 1;
@@ -79,15 +67,11 @@ fn quoted(record: &[u8], mut at: usize, delimiter: u8, into: &mut Vec<u8>) -> Re
             }
             Some(b'"') => break,
             Some(_) => {
-                return Err(Error::invalid(
-                    "Quote inside a string has to be escaped by another quote",
-                ));
+                return Err(Error::invalid("Quote inside a string has to be escaped by another quote"));
             }
         }
     }
-    Err(Error::invalid(
-        "Quoted field has to end with quote followed by delim or end",
-    ))
+    Err(Error::invalid("Quoted field has to end with quote followed by delim or end"))
 }
 
 #[cfg(test)]
@@ -96,13 +80,8 @@ mod tests {
 
     fn split(record: &str, quotes: bool) -> Result<Vec<String>> {
         let mut out = Vec::new();
-        let format = Format {
-            delimiter: b',',
-            quotes,
-        };
-        fields(record.as_bytes(), &format, |_, f| {
-            out.push(String::from_utf8_lossy(f).into_owned())
-        })?;
+        let format = Format { delimiter: b',', quotes };
+        fields(record.as_bytes(), &format, |_, f| out.push(String::from_utf8_lossy(f).into_owned()))?;
         Ok(out)
     }
 
@@ -122,29 +101,9 @@ mod tests {
 
     #[test]
     fn quotes_that_do_not_fit() {
-        assert!(
-            split("a\"b", true)
-                .unwrap_err()
-                .message()
-                .contains("Unquoted fields")
-        );
-        assert!(
-            split("\"a\"b", true)
-                .unwrap_err()
-                .message()
-                .contains("escaped by another quote")
-        );
-        assert!(
-            split("\"a", true)
-                .unwrap_err()
-                .message()
-                .contains("has to end with quote")
-        );
-        assert!(
-            split("\"", true)
-                .unwrap_err()
-                .message()
-                .contains("has to end with quote")
-        );
+        assert!(split("a\"b", true).unwrap_err().message().contains("Unquoted fields"));
+        assert!(split("\"a\"b", true).unwrap_err().message().contains("escaped by another quote"));
+        assert!(split("\"a", true).unwrap_err().message().contains("has to end with quote"));
+        assert!(split("\"", true).unwrap_err().message().contains("has to end with quote"));
     }
 }

@@ -1,9 +1,7 @@
 //! `io.decode_png`, `io.decode_gif`, `io.decode_bmp` and `io.decode_image`.
 
 use super::decode_jpeg::channels;
-use super::decoding::{
-    CONTENTS, Slot, check_contents, contents, decode_into, explain, image_shape,
-};
+use super::decoding::{CONTENTS, Slot, check_contents, contents, decode_into, explain, image_shape};
 use crate::image::common::{MadeKernel, Specs, image_error, kernel_of};
 use gristmill_image::convert::convert_image;
 use gristmill_image::decode_any::{DecodeOptions, Op, Target, decode};
@@ -11,22 +9,13 @@ use gristmill_image::{Image, Output};
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpDef, Outs};
 use gristmill_types::{DType, Error, PartialShape, Result, Spec, with_element};
 
-const CHANNELS: ArgDef = ArgDef {
-    name: "channels",
-    doc: "0 (as in the file, default), 1, 3 or 4",
-};
+const CHANNELS: ArgDef = ArgDef { name: "channels", doc: "0 (as in the file, default), 1, 3 or 4" };
 
 pub(crate) static PNG: OpDef = OpDef {
     name: "io.decode_png",
     doc: "Decodes a PNG (also a JPEG or a GIF of one frame).\n\n[height, width, channels] of uint8 or uint16.",
     inputs: &[CONTENTS],
-    attrs: &[
-        CHANNELS,
-        ArgDef {
-            name: "dtype",
-            doc: "uint8 (default) or uint16",
-        },
-    ],
+    attrs: &[CHANNELS, ArgDef { name: "dtype", doc: "uint8 (default) or uint16" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -50,10 +39,7 @@ pub(crate) static BMP: OpDef = OpDef {
     name: "io.decode_bmp",
     doc: "Decodes a BMP without compression and palette.\n\nuint8 [height, width, channels].",
     inputs: &[CONTENTS],
-    attrs: &[ArgDef {
-        name: "channels",
-        doc: "0 (as in the file, default), 3 or 4",
-    }],
+    attrs: &[ArgDef { name: "channels", doc: "0 (as in the file, default), 3 or 4" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -68,14 +54,8 @@ pub(crate) static IMAGE: OpDef = OpDef {
     inputs: &[CONTENTS],
     attrs: &[
         CHANNELS,
-        ArgDef {
-            name: "dtype",
-            doc: "uint8 (default), or another number type with samples in its range",
-        },
-        ArgDef {
-            name: "expand_animations",
-            doc: "whether a GIF gives all its frames; default True",
-        },
+        ArgDef { name: "dtype", doc: "uint8 (default), or another number type with samples in its range" },
+        ArgDef { name: "expand_animations", doc: "whether a GIF gives all its frames; default True" },
     ],
     class: Class::Pure,
     total: false,
@@ -85,50 +65,34 @@ pub(crate) static IMAGE: OpDef = OpDef {
 };
 
 fn options(op: Op, channels: u32) -> DecodeOptions {
-    DecodeOptions {
-        op,
-        channels,
-        ..Default::default()
-    }
+    DecodeOptions { op, channels, ..Default::default() }
 }
 
 fn png_dtype(attrs: &Attrs) -> Result<DType> {
     match attrs.dtype_or("dtype", DType::U8)? {
         d @ (DType::U8 | DType::U16) => Ok(d),
-        other => Err(Error::invalid(format!(
-            "dtype must be uint8 or uint16, found {other}"
-        ))),
+        other => Err(Error::invalid(format!("dtype must be uint8 or uint16, found {other}"))),
     }
 }
 
 fn infer_png(args: &[Arg], attrs: &Attrs) -> Specs {
     check_contents(&args[0], "contents")?;
-    Ok(vec![Spec::tensor(
-        png_dtype(attrs)?,
-        image_shape(channels(attrs)?),
-    )])
+    Ok(vec![Spec::tensor(png_dtype(attrs)?, image_shape(channels(attrs)?))])
 }
 
 fn kernel_png(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     let (dtype, options) = (png_dtype(attrs)?, options(Op::DecodePng, channels(attrs)?));
-    kernel_of(move |_, inputs, out| {
-        decode_into(contents(&inputs[0], "contents")?, &options, dtype, out)
-    })
+    kernel_of(move |_, inputs, out| decode_into(contents(&inputs[0], "contents")?, &options, dtype, out))
 }
 
 fn infer_gif(args: &[Arg], _: &Attrs) -> Specs {
     check_contents(&args[0], "contents")?;
-    Ok(vec![Spec::tensor(
-        DType::U8,
-        PartialShape::new(vec![None, None, None, Some(3)]),
-    )])
+    Ok(vec![Spec::tensor(DType::U8, PartialShape::new(vec![None, None, None, Some(3)]))])
 }
 
 fn kernel_gif(_: &[Arg], _: &Attrs) -> MadeKernel {
     let options = options(Op::DecodeGif, 3);
-    kernel_of(move |_, inputs, out| {
-        decode_into(contents(&inputs[0], "contents")?, &options, DType::U8, out)
-    })
+    kernel_of(move |_, inputs, out| decode_into(contents(&inputs[0], "contents")?, &options, DType::U8, out))
 }
 
 fn infer_bmp(args: &[Arg], attrs: &Attrs) -> Specs {
@@ -138,16 +102,14 @@ fn infer_bmp(args: &[Arg], attrs: &Attrs) -> Specs {
 
 fn kernel_bmp(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     let options = options(Op::DecodeBmp, channels(attrs)?);
-    kernel_of(move |_, inputs, out| {
-        decode_into(contents(&inputs[0], "contents")?, &options, DType::U8, out)
-    })
+    kernel_of(move |_, inputs, out| decode_into(contents(&inputs[0], "contents")?, &options, DType::U8, out))
 }
 
 fn image_dtype(attrs: &Attrs) -> Result<DType> {
     match attrs.dtype_or("dtype", DType::U8)? {
-        d @ (DType::Bool | DType::String) => Err(Error::invalid(format!(
-            "dtype must be either floating point or integer, found {d}"
-        ))),
+        d @ (DType::Bool | DType::String) => {
+            Err(Error::invalid(format!("dtype must be either floating point or integer, found {d}")))
+        }
         d => Ok(d),
     }
 }
@@ -178,12 +140,7 @@ fn kernel_image(_: &[Arg], attrs: &Attrs) -> MadeKernel {
 }
 
 /// As TensorFlow has it: dtypes that the decoder does not give are made from uint16.
-fn decode_other(
-    bytes: &[u8],
-    options: &DecodeOptions,
-    dtype: DType,
-    out: &mut Outs<'_>,
-) -> Result<()> {
+fn decode_other(bytes: &[u8], options: &DecodeOptions, dtype: DType, out: &mut Outs<'_>) -> Result<()> {
     let mut image = Image::<u16>::default();
     decode(bytes, options, Target::U16(&mut image)).map_err(|e| explain(image_error(e), bytes))?;
     let mut slot = Slot::new(out);
@@ -208,24 +165,11 @@ mod tests {
     #[test]
     fn dtypes() {
         let to = |d| attrs(&[("dtype", Attr::DType(d))]);
-        let run = |op, d| {
-            eval(op, &[image()], to(d))
-                .unwrap()
-                .remove(0)
-                .tensor()
-                .unwrap()
-                .clone()
-        };
+        let run = |op, d| eval(op, &[image()], to(d)).unwrap().remove(0).tensor().unwrap().clone();
         assert_eq!(run(&PNG, DType::U8).as_slice::<u8>().unwrap(), [0, 51, 255]);
-        assert_eq!(
-            run(&PNG, DType::U16).as_slice::<u16>().unwrap(),
-            [0, 51 * 257, 65535]
-        );
+        assert_eq!(run(&PNG, DType::U16).as_slice::<u16>().unwrap(), [0, 51 * 257, 65535]);
         assert_eq!(run(&IMAGE, DType::F32).as_slice::<f32>().unwrap()[2], 1.0);
-        assert_eq!(
-            run(&IMAGE, DType::F64).as_slice::<f64>().unwrap(),
-            [0.0, 0.2, 1.0]
-        );
+        assert_eq!(run(&IMAGE, DType::F64).as_slice::<f64>().unwrap(), [0.0, 0.2, 1.0]);
         assert!(infer_err(&PNG, &[image()], to(DType::F32)).contains("uint8 or uint16"));
     }
 
@@ -234,10 +178,7 @@ mod tests {
         let arg = Arg::from(&image());
         let spec = |a: Attrs| infer_image(std::slice::from_ref(&arg), &a).unwrap()[0].to_string();
         assert_eq!(spec(Attrs::default()), "uint8<unknown>");
-        assert_eq!(
-            spec(attrs(&[("expand_animations", Attr::Bool(false))])),
-            "uint8(None, None, None)"
-        );
+        assert_eq!(spec(attrs(&[("expand_animations", Attr::Bool(false))])), "uint8(None, None, None)");
         let out = eval(&GIF, &[image()], Attrs::default()).unwrap();
         assert_eq!(out[0].tensor().unwrap().dims(), &[1, 1, 1, 3]);
         assert!(

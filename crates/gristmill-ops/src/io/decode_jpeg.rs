@@ -8,30 +8,15 @@ use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpDef};
 use gristmill_types::{DType, Error, PartialShape, Result, Spec, Tensor};
 
 const ATTRS: &[ArgDef] = &[
-    ArgDef {
-        name: "channels",
-        doc: "0 (as in the file, default), 1 (grey) or 3 (RGB)",
-    },
-    ArgDef {
-        name: "ratio",
-        doc: "makes the image smaller by 1 (default), 2, 4 or 8 while decoding",
-    },
-    ArgDef {
-        name: "fancy_upscaling",
-        doc: "smooth enlarging of the colour planes; default True",
-    },
+    ArgDef { name: "channels", doc: "0 (as in the file, default), 1 (grey) or 3 (RGB)" },
+    ArgDef { name: "ratio", doc: "makes the image smaller by 1 (default), 2, 4 or 8 while decoding" },
+    ArgDef { name: "fancy_upscaling", doc: "smooth enlarging of the colour planes; default True" },
     ArgDef {
         name: "try_recover_truncated",
         doc: "whether files that end early are decoded as far as they go; default False",
     },
-    ArgDef {
-        name: "acceptable_fraction",
-        doc: "share of the rows that a damaged file must have; default 1",
-    },
-    ArgDef {
-        name: "dct_method",
-        doc: "'' (default, fast), 'INTEGER_FAST' or 'INTEGER_ACCURATE'",
-    },
+    ArgDef { name: "acceptable_fraction", doc: "share of the rows that a damaged file must have; default 1" },
+    ArgDef { name: "dct_method", doc: "'' (default, fast), 'INTEGER_FAST' or 'INTEGER_ACCURATE'" },
 ];
 
 pub(crate) static OP: OpDef = OpDef {
@@ -53,10 +38,7 @@ pub(crate) static CROP: OpDef = OpDef {
           other formats, damaged data and a window that is not inside.",
     inputs: &[
         CONTENTS,
-        ArgDef {
-            name: "crop_window",
-            doc: "int32 [4]: y, x, height and width in pixels of the result",
-        },
+        ArgDef { name: "crop_window", doc: "int32 [4]: y, x, height and width in pixels of the result" },
     ],
     attrs: ATTRS,
     class: Class::Pure,
@@ -83,28 +65,15 @@ fn options(attrs: &Attrs, op: Op) -> Result<DecodeOptions> {
         fancy_upscaling: attrs.bool_or("fancy_upscaling", true)?,
         try_recover_truncated: attrs.bool_or("try_recover_truncated", false)?,
         acceptable_fraction: attrs.float_or("acceptable_fraction", 1.0)? as f32,
-        dct_method: DctMethod::from_name(&attrs.str_or("dct_method", String::new())?)
-            .map_err(image_error)?,
+        dct_method: DctMethod::from_name(&attrs.str_or("dct_method", String::new())?).map_err(image_error)?,
         crop: None,
     };
     if !matches!(ratio, 1 | 2 | 4 | 8) {
-        return Err(Error::invalid(format!(
-            "ratio must be 1, 2, 4, or 8, got {ratio}"
-        )));
+        return Err(Error::invalid(format!("ratio must be 1, 2, 4, or 8, got {ratio}")));
     }
     // A PNG under this op may have 4 channels; a JPEG is refused when it is decoded.
-    JpegOptions {
-        channels: jpeg.channels % 4,
-        ..jpeg
-    }
-    .check()
-    .map_err(image_error)?;
-    Ok(DecodeOptions {
-        op,
-        channels: jpeg.channels,
-        expand_animations: true,
-        jpeg,
-    })
+    JpegOptions { channels: jpeg.channels % 4, ..jpeg }.check().map_err(image_error)?;
+    Ok(DecodeOptions { op, channels: jpeg.channels, expand_animations: true, jpeg })
 }
 
 fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
@@ -115,9 +84,7 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     let options = options(attrs, Op::DecodeJpeg)?;
-    kernel_of(move |_, inputs, out| {
-        decode_into(contents(&inputs[0], "contents")?, &options, DType::U8, out)
-    })
+    kernel_of(move |_, inputs, out| decode_into(contents(&inputs[0], "contents")?, &options, DType::U8, out))
 }
 
 fn window(t: &Tensor) -> Result<Crop> {
@@ -130,12 +97,7 @@ fn window(t: &Tensor) -> Result<Crop> {
     };
     // Out of range becomes a window that is not inside the image.
     let int = |n: i64| i32::try_from(n).unwrap_or(-1);
-    Ok(Crop {
-        y: int(y),
-        x: int(x),
-        height: int(height),
-        width: int(width),
-    })
+    Ok(Crop { y: int(y), x: int(x), height: int(height), width: int(width) })
 }
 
 fn infer_crop(args: &[Arg], attrs: &Attrs) -> Specs {
@@ -185,21 +147,12 @@ mod tests {
     fn decodes_whole_and_in_part() {
         let out = eval(&OP, &[jpeg()], Attrs::default()).unwrap();
         let t = out[0].tensor().unwrap();
-        assert_eq!(
-            (t.dims(), t.bytes()),
-            (&[16, 24, 3][..], &[128; 16 * 24 * 3][..])
-        );
+        assert_eq!((t.dims(), t.bytes()), (&[16, 24, 3][..], &[128; 16 * 24 * 3][..]));
         let window: Value = Tensor::vector(&[2i32, 4, 5, 6]).into();
         let out = eval(&CROP, &[jpeg(), window], Attrs::default()).unwrap();
         assert_eq!(out[0].tensor().unwrap().dims(), &[5, 6, 3]);
         let smaller = attrs(&[("ratio", Attr::Int(2)), ("channels", Attr::Int(1))]);
-        assert_eq!(
-            eval(&OP, &[jpeg()], smaller).unwrap()[0]
-                .tensor()
-                .unwrap()
-                .dims(),
-            &[8, 12, 1]
-        );
+        assert_eq!(eval(&OP, &[jpeg()], smaller).unwrap()[0].tensor().unwrap().dims(), &[8, 12, 1]);
     }
 
     #[test]
@@ -208,11 +161,7 @@ mod tests {
             let mut memory = vec![0u8; shape.count()];
             let kernel = kernel(&[], &Attrs::default()).unwrap();
             let mut scratch = Scratch::default();
-            let mut cx = OpCx {
-                scratch: &mut scratch,
-                draw: Draw::Eager { entropy: 0 },
-                op_id: 0,
-            };
+            let mut cx = OpCx { scratch: &mut scratch, draw: Draw::Eager { entropy: 0 }, op_id: 0 };
             let mut outs = Outs::new(vec![Out::new(Some((DType::U8, shape, &mut memory)))]);
             kernel.run(&mut cx, &[jpeg()], &mut outs).unwrap();
             let left = outs.finish().unwrap().remove(0);
@@ -224,52 +173,32 @@ mod tests {
 
     #[test]
     fn static_shapes() {
-        let contents = Arg {
-            spec: Spec::scalar(DType::String),
-            value: None,
-        };
+        let contents = Arg { spec: Spec::scalar(DType::String), value: None };
         let spec = |a: Attrs| infer(std::slice::from_ref(&contents), &a).unwrap()[0].to_string();
         assert_eq!(spec(Attrs::default()), "uint8(None, None, None)");
-        assert_eq!(
-            spec(attrs(&[("channels", Attr::Int(3))])),
-            "uint8(None, None, 3)"
-        );
+        assert_eq!(spec(attrs(&[("channels", Attr::Int(3))])), "uint8(None, None, 3)");
     }
 
     #[test]
     fn other_bytes_are_named() {
-        let fail = |bytes: &[u8]| {
-            eval(&OP, &[Tensor::string(bytes).into()], Attrs::default()).unwrap_err()
-        };
+        let fail = |bytes: &[u8]| eval(&OP, &[Tensor::string(bytes).into()], Attrs::default()).unwrap_err();
         let e = fail(b"not an image at all");
         assert!(
-            e.message().contains("Unknown image file format")
-                && e.message().contains("look like text"),
+            e.message().contains("Unknown image file format") && e.message().contains("look like text"),
             "{e}"
         );
         assert!(fail(b"").message().contains("Input is empty"));
         let e = fail(&grey()[..200]);
-        assert!(
-            e.message().contains("Invalid JPEG data") && e.message().contains("begin like JPEG"),
-            "{e}"
-        );
-        assert!(
-            fail(b"BM")
-                .message()
-                .contains("Trying to decode BMP format using a wrong op")
-        );
+        assert!(e.message().contains("Invalid JPEG data") && e.message().contains("begin like JPEG"), "{e}");
+        assert!(fail(b"BM").message().contains("Trying to decode BMP format using a wrong op"));
     }
 
     #[test]
     fn arguments_are_checked() {
         let wrong = |name: &str, v: Attr| infer_err(&OP, &[jpeg()], attrs(&[(name, v)]));
-        assert!(
-            wrong("channels", Attr::Int(2)).contains("`channels` must be 0, 1, 3 or 4 but got 2")
-        );
+        assert!(wrong("channels", Attr::Int(2)).contains("`channels` must be 0, 1, 3 or 4 but got 2"));
         assert!(wrong("ratio", Attr::Int(3)).contains("ratio must be 1, 2, 4, or 8, got 3"));
-        assert!(
-            wrong("dct_method", Attr::Str("SLOW".into())).contains("dct_method must be one of")
-        );
+        assert!(wrong("dct_method", Attr::Str("SLOW".into())).contains("dct_method must be one of"));
         let two: Value = Tensor::string_vector(vec!["a".into(), "b".into()]).into();
         assert!(infer_err(&OP, &[two], Attrs::default()).contains("contents must be scalar"));
     }

@@ -8,10 +8,7 @@ use gristmill_plan::{Arg, ArgDef, Outs};
 use gristmill_types::{Bytes, DType, Element, Error, Frame, PartialShape, Result, Shape, Value};
 
 /// The usual input.
-pub(crate) const CONTENTS: ArgDef = ArgDef {
-    name: "contents",
-    doc: "string scalar: the encoded bytes",
-};
+pub(crate) const CONTENTS: ArgDef = ArgDef { name: "contents", doc: "string scalar: the encoded bytes" };
 
 /// Output 0 of an op as the place of a decoded image.
 pub(crate) struct Slot<'s, 'o> {
@@ -27,8 +24,7 @@ impl<'s, 'o> Slot<'s, 'o> {
 
 impl<T: Element> Output<T> for Slot<'_, '_> {
     fn slot(&mut self, shape: &[usize]) -> gristmill_image::Result<&mut [T]> {
-        let shape = Shape::new(shape)
-            .map_err(|e| gristmill_image::Error::Output(e.message().to_owned()))?;
+        let shape = Shape::new(shape).map_err(|e| gristmill_image::Error::Output(e.message().to_owned()))?;
         Ok(self.out.typed(0, shape))
     }
 }
@@ -36,18 +32,12 @@ impl<T: Element> Output<T> for Slot<'_, '_> {
 /// Refuses a contents input that is no string scalar.
 pub(crate) fn check_contents(arg: &Arg, name: &str) -> Result<()> {
     if arg.dtype() != DType::String || !arg.spec.is_dense() {
-        return Err(Error::invalid(format!(
-            "{name} must be a string tensor, found {}",
-            arg.spec
-        )));
+        return Err(Error::invalid(format!("{name} must be a string tensor, found {}", arg.spec)));
     }
     match arg.spec.shape().rank() {
         None | Some(0) => Ok(()),
-        Some(_) => Err(Error::invalid(format!(
-            "{name} must be scalar, found shape {}",
-            arg.spec.shape()
-        ))
-        .hint("decode before batch, or map over the elements")),
+        Some(_) => Err(Error::invalid(format!("{name} must be scalar, found shape {}", arg.spec.shape()))
+            .hint("decode before batch, or map over the elements")),
     }
 }
 
@@ -66,11 +56,7 @@ pub(crate) fn contents<'a>(v: &'a Value, name: &str) -> Result<&'a Bytes> {
 
 /// `[None, None, channels]`, the last unknown for 0 channels.
 pub(crate) fn image_shape(channels: u32) -> PartialShape {
-    PartialShape::new(vec![
-        None,
-        None,
-        (channels > 0).then_some(channels as usize),
-    ])
+    PartialShape::new(vec![None, None, (channels > 0).then_some(channels as usize)])
 }
 
 /// Decodes into output 0 with samples of that dtype.
@@ -91,15 +77,8 @@ pub(crate) fn decode_into(
 
 /// The error of a decoder, with what the bytes look like.
 pub(crate) fn explain(e: Error, bytes: &[u8]) -> Error {
-    let mut told = Error::new(
-        e.kind(),
-        format!(
-            "{}; the {} bytes {}",
-            e.message(),
-            bytes.len(),
-            looks_like(bytes)
-        ),
-    );
+    let mut told =
+        Error::new(e.kind(), format!("{}; the {} bytes {}", e.message(), bytes.len(), looks_like(bytes)));
     for frame in e.context() {
         told = told.frame(Frame::clone(frame));
     }

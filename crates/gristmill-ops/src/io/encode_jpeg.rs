@@ -8,47 +8,17 @@ use gristmill_types::{DType, Error, Result, Spec, Tensor, Value};
 pub(crate) static OP: OpDef = OpDef {
     name: "io.encode_jpeg",
     doc: "Encodes an image as JPEG.\n\nString scalar. The bytes are those of TensorFlow.",
-    inputs: &[ArgDef {
-        name: "image",
-        doc: "uint8 [height, width, 1 or 3]",
-    }],
+    inputs: &[ArgDef { name: "image", doc: "uint8 [height, width, 1 or 3]" }],
     attrs: &[
-        ArgDef {
-            name: "format",
-            doc: "'' (default), 'grayscale' or 'rgb': the channels to expect",
-        },
-        ArgDef {
-            name: "quality",
-            doc: "0 to 100; default 95",
-        },
-        ArgDef {
-            name: "progressive",
-            doc: "several scans, from coarse to fine; default False",
-        },
-        ArgDef {
-            name: "optimize_size",
-            doc: "tables made for this image; default False",
-        },
-        ArgDef {
-            name: "chroma_downsampling",
-            doc: "half the colour resolution; default True",
-        },
-        ArgDef {
-            name: "density_unit",
-            doc: "'in' (default) or 'cm'",
-        },
-        ArgDef {
-            name: "x_density",
-            doc: "pixels per unit across; default 300",
-        },
-        ArgDef {
-            name: "y_density",
-            doc: "pixels per unit down; default 300",
-        },
-        ArgDef {
-            name: "xmp_metadata",
-            doc: "XMP text to embed; default none",
-        },
+        ArgDef { name: "format", doc: "'' (default), 'grayscale' or 'rgb': the channels to expect" },
+        ArgDef { name: "quality", doc: "0 to 100; default 95" },
+        ArgDef { name: "progressive", doc: "several scans, from coarse to fine; default False" },
+        ArgDef { name: "optimize_size", doc: "tables made for this image; default False" },
+        ArgDef { name: "chroma_downsampling", doc: "half the colour resolution; default True" },
+        ArgDef { name: "density_unit", doc: "'in' (default) or 'cm'" },
+        ArgDef { name: "x_density", doc: "pixels per unit across; default 300" },
+        ArgDef { name: "y_density", doc: "pixels per unit down; default 300" },
+        ArgDef { name: "xmp_metadata", doc: "XMP text to embed; default none" },
     ],
     class: Class::Pure,
     total: false,
@@ -60,9 +30,7 @@ pub(crate) static OP: OpDef = OpDef {
 /// Text or a string scalar.
 fn bytes(attrs: &Attrs, name: &str) -> Result<Vec<u8>> {
     match attrs.get(name) {
-        Some(Attr::Value(Value::Tensor(t))) if t.as_strings().len() == 1 => {
-            Ok(t.as_strings()[0].to_vec())
-        }
+        Some(Attr::Value(Value::Tensor(t))) if t.as_strings().len() == 1 => Ok(t.as_strings()[0].to_vec()),
         _ => attrs.str_or(name, String::new()).map(String::into_bytes),
     }
 }
@@ -71,13 +39,10 @@ fn options(attrs: &Attrs) -> Result<EncodeOptions> {
     let quality = attrs.int_or("quality", 95)?;
     let density = |name: &str| {
         let n = attrs.int_or(name, 300)?;
-        u16::try_from(n)
-            .map_err(|_| Error::invalid(format!("{name} must be in [0,65535], got {n}")))
+        u16::try_from(n).map_err(|_| Error::invalid(format!("{name} must be in [0,65535], got {n}")))
     };
     if !(0..=100).contains(&quality) {
-        return Err(Error::invalid(format!(
-            "quality must be in [0,100], got {quality}"
-        )));
+        return Err(Error::invalid(format!("quality must be in [0,100], got {quality}")));
     }
     Ok(EncodeOptions {
         format: match attrs.str_or("format", String::new())?.as_str() {
@@ -85,9 +50,7 @@ fn options(attrs: &Attrs) -> Result<EncodeOptions> {
             "grayscale" => EncodeFormat::Grayscale,
             "rgb" => EncodeFormat::Rgb,
             other => {
-                return Err(Error::invalid(format!(
-                    "format must be '', grayscale or rgb, got {other}"
-                )));
+                return Err(Error::invalid(format!("format must be '', grayscale or rgb, got {other}")));
             }
         },
         quality: quality as i32,
@@ -98,9 +61,7 @@ fn options(attrs: &Attrs) -> Result<EncodeOptions> {
             "in" => DensityUnit::Inch,
             "cm" => DensityUnit::Centimetre,
             other => {
-                return Err(Error::invalid(format!(
-                    "density_unit must be 'in' or 'cm', got {other}"
-                )));
+                return Err(Error::invalid(format!("density_unit must be 'in' or 'cm', got {other}")));
             }
         },
         x_density: density("x_density")?,
@@ -121,9 +82,7 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
         .hint("image.convert_image_dtype(image, uint8, saturate=True) converts it"));
     }
     if shape.rank().is_some_and(|r| r != 3) {
-        return Err(Error::invalid(format!(
-            "image must be 3-dimensional, found shape {shape}"
-        )));
+        return Err(Error::invalid(format!("image must be 3-dimensional, found shape {shape}")));
     }
     Ok(vec![Spec::scalar(DType::String)])
 }
@@ -133,10 +92,7 @@ fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     kernel_of(move |_, inputs, out| {
         let t = inputs[0].tensor()?;
         let &[h, w, c] = t.dims() else {
-            return Err(Error::invalid(format!(
-                "image must be 3-dimensional, found shape {}",
-                t.shape()
-            )));
+            return Err(Error::invalid(format!("image must be 3-dimensional, found shape {}", t.shape())));
         };
         let bytes = encode(t.as_slice::<u8>()?, h, w, c, &options).map_err(image_error)?;
         out.put(0, Tensor::string(bytes));
@@ -154,31 +110,16 @@ mod tests {
     #[test]
     fn encodes() {
         let x = |c: usize| -> Value {
-            Tensor::from_vec(Shape::image(4, 5, c), &vec![9u8; 20 * c])
-                .unwrap()
-                .into()
+            Tensor::from_vec(Shape::image(4, 5, c), &vec![9u8; 20 * c]).unwrap().into()
         };
         let out = eval(&OP, &[x(1)], attrs(&[("quality", Attr::Int(50))])).unwrap();
-        assert_eq!(
-            shape(&out[0].tensor().unwrap().as_strings()[0]).unwrap(),
-            [4, 5, 1]
-        );
-        assert!(
-            eval(&OP, &[x(4)], Attrs::default())
-                .unwrap_err()
-                .message()
-                .contains("1 or 3 channels")
-        );
+        assert_eq!(shape(&out[0].tensor().unwrap().as_strings()[0]).unwrap(), [4, 5, 1]);
+        assert!(eval(&OP, &[x(4)], Attrs::default()).unwrap_err().message().contains("1 or 3 channels"));
         assert!(
             infer_err(&OP, &[x(3)], attrs(&[("quality", Attr::Int(101))]))
                 .contains("quality must be in [0,100]")
         );
-        let float: Value = Tensor::from_vec(Shape::image(1, 1, 1), &[1f32])
-            .unwrap()
-            .into();
-        assert!(
-            infer_err(&OP, &[float], Attrs::default())
-                .contains("a uint8 tensor but is a float tensor")
-        );
+        let float: Value = Tensor::from_vec(Shape::image(1, 1, 1), &[1f32]).unwrap().into();
+        assert!(infer_err(&OP, &[float], Attrs::default()).contains("a uint8 tensor but is a float tensor"));
     }
 }

@@ -10,10 +10,7 @@ pub(crate) static SHAPE: OpDef = OpDef {
     name: "io.extract_jpeg_shape",
     doc: "Reads height, width and channels from a JPEG's header.\n\nint32 or int64 [3]; 4 channels for CMYK.",
     inputs: &[CONTENTS],
-    attrs: &[ArgDef {
-        name: "output_type",
-        doc: "int32 (default) or int64",
-    }],
+    attrs: &[ArgDef { name: "output_type", doc: "int32 (default) or int64" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -24,10 +21,7 @@ pub(crate) static SHAPE: OpDef = OpDef {
 pub(crate) static IS_JPEG: OpDef = OpDef {
     name: "io.is_jpeg",
     doc: "Whether bytes begin as a JPEG does.\n\nbool of the input's shape.",
-    inputs: &[ArgDef {
-        name: "contents",
-        doc: "strings of any shape",
-    }],
+    inputs: &[ArgDef { name: "contents", doc: "strings of any shape" }],
     attrs: &[],
     class: Class::Pure,
     total: true,
@@ -39,18 +33,13 @@ pub(crate) static IS_JPEG: OpDef = OpDef {
 fn output_type(attrs: &Attrs) -> Result<DType> {
     match attrs.dtype_or("output_type", DType::I32)? {
         d @ (DType::I32 | DType::I64) => Ok(d),
-        other => Err(Error::invalid(format!(
-            "output_type must be int32 or int64, found {other}"
-        ))),
+        other => Err(Error::invalid(format!("output_type must be int32 or int64, found {other}"))),
     }
 }
 
 fn infer_shape(args: &[Arg], attrs: &Attrs) -> Specs {
     check_contents(&args[0], "contents")?;
-    Ok(vec![Spec::tensor(
-        output_type(attrs)?,
-        PartialShape::known(&[3]),
-    )])
+    Ok(vec![Spec::tensor(output_type(attrs)?, PartialShape::known(&[3]))])
 }
 
 fn kernel_shape(_: &[Arg], attrs: &Attrs) -> MadeKernel {
@@ -59,11 +48,9 @@ fn kernel_shape(_: &[Arg], attrs: &Attrs) -> MadeKernel {
         let bytes = contents(&inputs[0], "contents")?;
         let shape = jpeg::shape(bytes).map_err(|e| explain(image_error(e), bytes))?;
         if wide {
-            out.typed::<i64>(0, Shape::vector(3))
-                .copy_from_slice(&shape.map(|n| n as i64));
+            out.typed::<i64>(0, Shape::vector(3)).copy_from_slice(&shape.map(|n| n as i64));
         } else {
-            out.typed::<i32>(0, Shape::vector(3))
-                .copy_from_slice(&shape.map(|n| n as i32));
+            out.typed::<i32>(0, Shape::vector(3)).copy_from_slice(&shape.map(|n| n as i32));
         }
         Ok(())
     })
@@ -72,24 +59,16 @@ fn kernel_shape(_: &[Arg], attrs: &Attrs) -> MadeKernel {
 fn infer_is_jpeg(args: &[Arg], _: &Attrs) -> Specs {
     dense(&args[0], "contents")?;
     if args[0].dtype() != DType::String {
-        return Err(Error::invalid(format!(
-            "contents must be a string tensor, found {}",
-            args[0].spec
-        )));
+        return Err(Error::invalid(format!("contents must be a string tensor, found {}", args[0].spec)));
     }
-    Ok(vec![Spec::tensor(
-        DType::Bool,
-        args[0].spec.shape().clone(),
-    )])
+    Ok(vec![Spec::tensor(DType::Bool, args[0].spec.shape().clone())])
 }
 
 fn kernel_is_jpeg(_: &[Arg], _: &Attrs) -> MadeKernel {
     kernel_of(|_, inputs, out| {
         let t = inputs[0].tensor()?;
         let dst = out.plain(0, DType::Bool, *t.shape());
-        dst.iter_mut()
-            .zip(t.as_strings())
-            .for_each(|(d, s)| *d = jpeg::is_jpeg(s).into());
+        dst.iter_mut().zip(t.as_strings()).for_each(|(d, s)| *d = jpeg::is_jpeg(s).into());
         Ok(())
     })
 }
@@ -108,16 +87,10 @@ mod tests {
             eval(&SHAPE, std::slice::from_ref(&x), Attrs::default()).unwrap(),
             [Tensor::vector(&[5i32, 7, 3]).into()]
         );
-        assert_eq!(
-            eval(&IS_JPEG, &[x], Attrs::default()).unwrap(),
-            [Tensor::bool(true).into()]
-        );
+        assert_eq!(eval(&IS_JPEG, &[x], Attrs::default()).unwrap(), [Tensor::bool(true).into()]);
         let bad: Value = Tensor::string("no").into();
         let e = eval(&SHAPE, std::slice::from_ref(&bad), Attrs::default()).unwrap_err();
         assert!(e.message().contains("Invalid JPEG data, size 2"), "{e}");
-        assert_eq!(
-            eval(&IS_JPEG, &[bad], Attrs::default()).unwrap(),
-            [Tensor::bool(false).into()]
-        );
+        assert_eq!(eval(&IS_JPEG, &[bad], Attrs::default()).unwrap(), [Tensor::bool(false).into()]);
     }
 }

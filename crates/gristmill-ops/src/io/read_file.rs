@@ -11,10 +11,7 @@ use std::sync::Arc;
 pub(crate) static OP: OpDef = OpDef {
     name: "io.read_file",
     doc: "Reads a whole file.\n\nString scalar. NotFound for a file that is not there.",
-    inputs: &[ArgDef {
-        name: "filename",
-        doc: "string scalar: path or URL",
-    }],
+    inputs: &[ArgDef { name: "filename", doc: "string scalar: path or URL" }],
     attrs: &[],
     class: Class::Effect,
     total: false,
@@ -33,10 +30,7 @@ fn kernel(_: &[Arg], _: &Attrs) -> MadeKernel {
     kernel_of(move |_, inputs, out| {
         let name = contents(&inputs[0], "filename")?;
         let path = os_path(name)?;
-        let bytes = stores
-            .of(path)
-            .and_then(|store| store.open(path))
-            .map_err(store_error);
+        let bytes = stores.of(path).and_then(|store| store.open(path)).map_err(store_error);
         let bytes = bytes.and_then(|mut source| {
             read(&mut *source).map_err(|e| store_error(StoreError::from_io(path, &e)))
         })?;
@@ -52,9 +46,7 @@ fn os_path(name: &[u8]) -> Result<&OsStr> {
 
 #[cfg(not(unix))]
 fn os_path(name: &[u8]) -> Result<&OsStr> {
-    std::str::from_utf8(name)
-        .map(OsStr::new)
-        .map_err(|_| Error::invalid("the path is no UTF-8"))
+    std::str::from_utf8(name).map(OsStr::new).map_err(|_| Error::invalid("the path is no UTF-8"))
 }
 
 /// The file's bytes in a shared buffer, without a copy where its size is known.
@@ -76,11 +68,7 @@ fn read(source: &mut dyn Source) -> std::io::Result<Bytes> {
         return Ok(all.into());
     }
     buffer.truncate(filled);
-    Ok(if filled == 0 {
-        Bytes::EMPTY
-    } else {
-        Bytes::slice_of(&Arc::new(buffer), 0, filled)
-    })
+    Ok(if filled == 0 { Bytes::EMPTY } else { Bytes::slice_of(&Arc::new(buffer), 0, filled) })
 }
 
 /// The error of a store as the one of ops, in its file.
@@ -106,8 +94,7 @@ mod tests {
     use crate::testing::eval;
 
     fn run(path: &str) -> Result<Tensor> {
-        eval(&OP, &[Tensor::string(path).into()], Attrs::default())
-            .map(|v| v[0].tensor().unwrap().clone())
+        eval(&OP, &[Tensor::string(path).into()], Attrs::default()).map(|v| v[0].tensor().unwrap().clone())
     }
 
     #[test]
@@ -115,22 +102,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.bin");
         std::fs::write(&path, b"\x00bytes").unwrap();
-        assert_eq!(
-            run(path.to_str().unwrap()).unwrap(),
-            Tensor::string(&b"\x00bytes"[..])
-        );
+        assert_eq!(run(path.to_str().unwrap()).unwrap(), Tensor::string(&b"\x00bytes"[..]));
         std::fs::write(&path, b"").unwrap();
         assert_eq!(run(path.to_str().unwrap()).unwrap(), Tensor::string(""));
         let e = run("/no/such.jpg").unwrap_err();
-        assert_eq!(
-            (e.kind(), e.message()),
-            (Kind::NotFound, "/no/such.jpg; No such file or directory")
-        );
+        assert_eq!((e.kind(), e.message()), (Kind::NotFound, "/no/such.jpg; No such file or directory"));
         assert_eq!(e.path(), Some("/no/such.jpg"));
         let e = run(dir.path().to_str().unwrap()).unwrap_err();
-        assert!(
-            e.kind() == Kind::FailedPrecondition && e.message().ends_with("; Is a directory"),
-            "{e}"
-        );
+        assert!(e.kind() == Kind::FailedPrecondition && e.message().ends_with("; Is a directory"), "{e}");
     }
 }

@@ -11,14 +11,8 @@ pub(crate) static PARSE: OpDef = OpDef {
     name: "io.parse_tensor",
     doc: "Reads a tensor from a serialized TensorProto.\n\nFails for bytes that are none and for another dtype; the shape is only \
           known when it runs.",
-    inputs: &[ArgDef {
-        name: "serialized",
-        doc: "string scalar",
-    }],
-    attrs: &[ArgDef {
-        name: "out_type",
-        doc: "dtype of the tensor",
-    }],
+    inputs: &[ArgDef { name: "serialized", doc: "string scalar" }],
+    attrs: &[ArgDef { name: "out_type", doc: "dtype of the tensor" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -29,10 +23,7 @@ pub(crate) static PARSE: OpDef = OpDef {
 pub(crate) static SERIALIZE: OpDef = OpDef {
     name: "io.serialize_tensor",
     doc: "Writes a tensor as a serialized TensorProto.\n\nString scalar.",
-    inputs: &[ArgDef {
-        name: "tensor",
-        doc: "any dtype and shape",
-    }],
+    inputs: &[ArgDef { name: "tensor", doc: "any dtype and shape" }],
     attrs: &[],
     class: Class::Pure,
     total: true,
@@ -43,10 +34,7 @@ pub(crate) static SERIALIZE: OpDef = OpDef {
 
 fn infer_parse(args: &[Arg], attrs: &Attrs) -> Specs {
     check_contents(&args[0], "serialized")?;
-    Ok(vec![Spec::tensor(
-        attrs.dtype("out_type")?,
-        PartialShape::UNKNOWN,
-    )])
+    Ok(vec![Spec::tensor(attrs.dtype("out_type")?, PartialShape::UNKNOWN)])
 }
 
 fn kernel_parse(_: &[Arg], attrs: &Attrs) -> MadeKernel {
@@ -90,14 +78,11 @@ fn serialize(t: &Tensor) -> Vec<u8> {
     put_varint(&mut out, number_of(t.dtype()));
     put_bytes(&mut out, 2, &shape);
     if t.dtype() == DType::String {
-        t.as_strings()
-            .iter()
-            .for_each(|s| put_bytes(&mut out, 8, s));
+        t.as_strings().iter().for_each(|s| put_bytes(&mut out, 8, s));
     } else if t.count() > 0 {
         let mut raw = t.bytes().to_vec();
         if cfg!(target_endian = "big") {
-            raw.chunks_exact_mut(t.dtype().size())
-                .for_each(<[u8]>::reverse);
+            raw.chunks_exact_mut(t.dtype().size()).for_each(<[u8]>::reverse);
         }
         put_bytes(&mut out, 4, &raw);
     }
@@ -116,16 +101,10 @@ mod tests {
         for dtype in DType::ALL {
             let t = Tensor::zeros(dtype, Shape::new(&[2, 3]).unwrap());
             let bytes = eval(&SERIALIZE, &[t.clone().into()], Attrs::default()).unwrap();
-            assert_eq!(
-                eval(&PARSE, &bytes, attrs(&[("out_type", Attr::DType(dtype))])).unwrap(),
-                [t.into()]
-            );
+            assert_eq!(eval(&PARSE, &bytes, attrs(&[("out_type", Attr::DType(dtype))])).unwrap(), [t.into()]);
         }
         let empty = Tensor::zeros(DType::F32, Shape::new(&[0, 3]).unwrap());
         assert_eq!(serialize(&empty), [8, 1, 0x12, 6, 0x12, 0, 0x12, 2, 8, 3]);
-        assert_eq!(
-            serialize(&Tensor::scalar(-7i32)),
-            [8, 3, 0x12, 0, 0x22, 4, 0xF9, 255, 255, 255]
-        );
+        assert_eq!(serialize(&Tensor::scalar(-7i32)), [8, 3, 0x12, 0, 0x22, 4, 0xF9, 255, 255, 255]);
     }
 }

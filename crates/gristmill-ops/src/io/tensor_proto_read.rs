@@ -29,10 +29,7 @@ const MOST_REPEATED: usize = 1 << 24;
 
 /// The number of a dtype.
 pub(crate) fn number_of(dtype: DType) -> u64 {
-    NUMBERS
-        .iter()
-        .find(|(d, _)| *d == dtype)
-        .map_or(0, |(_, n)| *n)
+    NUMBERS.iter().find(|(d, _)| *d == dtype).map_or(0, |(_, n)| *n)
 }
 
 /// What a message holds, before its values are made a tensor.
@@ -66,24 +63,15 @@ impl From<Malformed> for Refused {
 /// dtype.
 pub(crate) fn parse(bytes: &Bytes, wanted: DType) -> Result<Tensor> {
     let broken = |why: &str| {
-        Error::invalid(format!(
-            "Could not parse `serialized` as TensorProto, {} bytes: {why}",
-            bytes.len()
-        ))
+        Error::invalid(format!("Could not parse `serialized` as TensorProto, {} bytes: {why}", bytes.len()))
     };
     let parts = read(bytes).map_err(|e| match e {
         Refused::Malformed => broken("the bytes are no such message"),
         Refused::Shape(e) => broken(e.message()),
     })?;
-    let found = NUMBERS
-        .iter()
-        .find(|(_, n)| *n == parts.dtype)
-        .map(|(d, _)| *d);
+    let found = NUMBERS.iter().find(|(_, n)| *n == parts.dtype).map(|(d, _)| *d);
     let Some(found) = found else {
-        return Err(broken(&format!(
-            "data type number {} is not supported",
-            parts.dtype
-        )));
+        return Err(broken(&format!("data type number {} is not supported", parts.dtype)));
     };
     if found != wanted {
         return Err(Error::invalid(format!(
@@ -148,10 +136,7 @@ fn one(data: &[u8], c: &mut Cursor<'_>, wire: u32) -> Result<u64, Malformed> {
         VARINT => c.varint()?,
         _ => {
             let n = if wire == FIXED32 { 4 } else { 8 };
-            data[c.fixed(n)?]
-                .iter()
-                .rev()
-                .fold(0, |v, &b| v << 8 | u64::from(b))
+            data[c.fixed(n)?].iter().rev().fold(0, |v, &b| v << 8 | u64::from(b))
         }
     })
 }
@@ -173,16 +158,11 @@ fn shape(data: &[u8], range: Range<usize>, dims: &mut Vec<usize>) -> Result<(), 
                     }
                 }
                 let size = usize::try_from(size as i64).map_err(|_| {
-                    Refused::Shape(Error::invalid(format!(
-                        "dimension {} is negative",
-                        size as i64
-                    )))
+                    Refused::Shape(Error::invalid(format!("dimension {} is negative", size as i64)))
                 })?;
                 dims.push(size);
                 if dims.len() > gristmill_types::shape::MAX_RANK {
-                    return Err(Refused::Shape(Error::invalid(
-                        "the shape has too many dimensions",
-                    )));
+                    return Err(Refused::Shape(Error::invalid("the shape has too many dimensions")));
                 }
             }
             _ => c.skip(tag)?,
@@ -199,10 +179,7 @@ fn tensor(bytes: &Bytes, parts: Parts, dtype: DType, shape: Shape) -> Result<Ten
     if let Some(content) = parts.content.filter(|c| !c.is_empty()) {
         let need = count * dtype.size();
         if content.len() != need {
-            return Err(format!(
-                "{} bytes of content, shape {shape} takes {need}",
-                content.len()
-            ));
+            return Err(format!("{} bytes of content, shape {shape} takes {need}", content.len()));
         }
         let mut raw = bytes[content].to_vec();
         if cfg!(target_endian = "big") {
@@ -222,23 +199,13 @@ fn tensor(bytes: &Bytes, parts: Parts, dtype: DType, shape: Shape) -> Result<Ten
         13 => matches!(dtype, DType::F16 | DType::BF16),
         16 => dtype == DType::U32,
         17 => dtype == DType::U64,
-        _ => matches!(
-            dtype,
-            DType::I32 | DType::I16 | DType::I8 | DType::U8 | DType::U16
-        ),
+        _ => matches!(dtype, DType::I32 | DType::I16 | DType::I8 | DType::U8 | DType::U16),
     };
     check_count(parts.numbers.len(), count, fits)?;
     let mut buffer = Buffer::zeroed(count * dtype.size());
-    let numbers = (0..count).map(|i| {
-        parts
-            .numbers
-            .get(i)
-            .or(parts.numbers.last())
-            .copied()
-            .unwrap_or(0)
-    });
+    let numbers = (0..count).map(|i| parts.numbers.get(i).or(parts.numbers.last()).copied().unwrap_or(0));
     with_element!(dtype, T => {
-        let dst = gristmill_types::tensor::cast_slice_mut::<T>(buffer.as_mut_slice()).expect("buffers are aligned");
+        let dst = gristmill_types::elements::cast_slice_mut::<T>(buffer.as_mut_slice()).expect("buffers are aligned");
         dst.iter_mut().zip(numbers).for_each(|(d, bits)| *d = T::of(bits));
         if dtype == DType::Bool {
             buffer.as_mut_slice().iter_mut().for_each(|b| *b = u8::from(*b != 0));
@@ -249,9 +216,7 @@ fn tensor(bytes: &Bytes, parts: Parts, dtype: DType, shape: Shape) -> Result<Ten
 
 fn check_count(given: usize, count: usize, fits: bool) -> Result<(), String> {
     if !fits || given > count {
-        return Err(format!(
-            "{given} values of another kind or number than its {count} elements"
-        ));
+        return Err(format!("{given} values of another kind or number than its {count} elements"));
     }
     if given < count && count > MOST_REPEATED {
         return Err(format!("{given} values for {count} elements"));
@@ -265,13 +230,8 @@ fn strings(bytes: &Bytes, parts: &Parts, shape: Shape) -> Result<Tensor, String>
         return Err(format!("{} strings for shape {shape}", parts.strings.len()));
     }
     let item = |r: &Range<usize>| bytes.slice(r.start, r.len());
-    let items = (0..shape.count()).map(|i| {
-        parts
-            .strings
-            .get(i)
-            .or(parts.strings.last())
-            .map_or(Bytes::EMPTY, item)
-    });
+    let items =
+        (0..shape.count()).map(|i| parts.strings.get(i).or(parts.strings.last()).map_or(Bytes::EMPTY, item));
     Tensor::strings(shape, items.collect()).map_err(|e| e.message().to_owned())
 }
 
@@ -309,10 +269,7 @@ mod tests {
         // float scalar, float_val 1.0 unpacked.
         let t = read_as(&[8, 1, 0x12, 0, 0x2D, 0, 0, 0x80, 0x3F], DType::F32).unwrap();
         assert_eq!(t, Tensor::scalar(1f32));
-        assert_eq!(
-            read_as(&[8, 7, 0x42, 1, b'x'], DType::String).unwrap(),
-            Tensor::string("x")
-        );
+        assert_eq!(read_as(&[8, 7, 0x42, 1, b'x'], DType::String).unwrap(), Tensor::string("x"));
     }
 
     #[test]
@@ -327,9 +284,7 @@ mod tests {
         let huge = [8, 3, 0x12, 8, 0x12, 6, 8, 0x80, 0x80, 0x80, 0x80, 0x7F];
         assert!(fail(&huge, DType::I32).contains("elements"));
         // A negative dimension.
-        let negative = [
-            8, 3, 0x12, 13, 0x12, 11, 8, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1,
-        ];
+        let negative = [8, 3, 0x12, 13, 0x12, 11, 8, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1];
         assert!(fail(&negative, DType::I32).contains("dimension -1 is negative"));
         assert!(fail(&[8, 3, 0x22, 1, 0], DType::I32).contains("1 bytes of content"));
     }

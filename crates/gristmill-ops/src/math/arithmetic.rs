@@ -10,14 +10,8 @@ use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpCx, OpDef, Outs};
 use gristmill_types::{Bytes, DType, Error, Result, Shape, Spec, Tensor, Value};
 
 pub(super) const INPUTS: &[ArgDef] = &[
-    ArgDef {
-        name: "x",
-        doc: "numbers",
-    },
-    ArgDef {
-        name: "y",
-        doc: "the dtype of x, a shape that broadcasts with it",
-    },
+    ArgDef { name: "x", doc: "numbers" },
+    ArgDef { name: "y", doc: "the dtype of x, a shape that broadcasts with it" },
 ];
 
 /// A function of two numbers of one dtype.
@@ -105,9 +99,7 @@ fn quotient(dtype: DType) -> Result<DType> {
         d if d.is_float() => Ok(d),
         DType::U8 | DType::I8 | DType::U16 | DType::I16 => Ok(DType::F32),
         d if d.is_int() => Ok(DType::F64),
-        d => Err(Error::invalid(format!(
-            "math.truediv takes numbers, found {d}"
-        ))),
+        d => Err(Error::invalid(format!("math.truediv takes numbers, found {d}"))),
     }
 }
 
@@ -131,44 +123,40 @@ fn check_right<F: Function>(y: &Tensor) -> Result<()> {
         return Ok(());
     }
     if F::DIVIDES {
-        let zero =
-            with_num!(y.dtype(), T => y.as_slice::<T>()?.iter().any(|v| v.is_zero()), _ => false);
+        let zero = with_num!(y.dtype(), T => y.as_slice::<T>()?.iter().any(|v| v.is_zero()), _ => false);
         if zero {
             return Err(Error::invalid("integer division by zero"));
         }
     }
     if F::RAISES && y.dtype().is_signed_int() {
-        let negative = with_num!(y.dtype(), T => y.as_slice::<T>()?.iter().any(|v| v.to_f64() < 0.0), _ => false);
+        let negative =
+            with_num!(y.dtype(), T => y.as_slice::<T>()?.iter().any(|v| v.to_f64() < 0.0), _ => false);
         if negative {
-            return Err(Error::invalid(
-                "integers to negative integer powers are not allowed",
-            ));
+            return Err(Error::invalid("integers to negative integer powers are not allowed"));
         }
     }
     Ok(())
 }
 
 fn kernel<F: Function>(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
-    Ok(Box::new(OnFlat(
-        |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
-            let (x, y) = (inputs[0].tensor()?, inputs[1].tensor()?);
-            let dtype = same(x.dtype(), y.dtype(), "the operator")?;
-            let shape = shapes::broadcast(x.shape(), y.shape())?;
-            if shape.count() > 0 {
-                check_right::<F>(y)?;
+    Ok(Box::new(OnFlat(|_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+        let (x, y) = (inputs[0].tensor()?, inputs[1].tensor()?);
+        let dtype = same(x.dtype(), y.dtype(), "the operator")?;
+        let shape = shapes::broadcast(x.shape(), y.shape())?;
+        if shape.count() > 0 {
+            check_right::<F>(y)?;
+        }
+        with_num!(dtype, T => {
+            zip((x.as_slice::<T>()?, x.shape()), (y.as_slice::<T>()?, y.shape()), out.typed::<T>(0, shape), &shape, F::apply::<T>);
+            Ok(())
+        }, d => {
+            if d != DType::String || !F::STRINGS {
+                return Err(Error::invalid(format!("expected numbers, found {d}")));
             }
-            with_num!(dtype, T => {
-                zip((x.as_slice::<T>()?, x.shape()), (y.as_slice::<T>()?, y.shape()), out.typed::<T>(0, shape), &shape, F::apply::<T>);
-                Ok(())
-            }, d => {
-                if d != DType::String || !F::STRINGS {
-                    return Err(Error::invalid(format!("expected numbers, found {d}")));
-                }
-                out.put(0, joined(x, y, shape)?);
-                Ok(())
-            })
-        },
-    )))
+            out.put(0, joined(x, y, shape)?);
+            Ok(())
+        })
+    })))
 }
 
 fn joined(x: &Tensor, y: &Tensor, shape: Shape) -> Result<Tensor> {
@@ -199,100 +187,53 @@ mod tests {
     use half::bf16;
 
     fn call(op: &OpDef, x: Tensor, y: Tensor) -> Tensor {
-        eval(op, &[x.into(), y.into()], attrs(&[])).unwrap()[0]
-            .tensor()
-            .unwrap()
-            .clone()
+        eval(op, &[x.into(), y.into()], attrs(&[])).unwrap()[0].tensor().unwrap().clone()
     }
 
     #[test]
     fn operators() {
-        let (x, y) = (
-            Tensor::vector(&[7i32, -7, 7, -7]),
-            Tensor::vector(&[2i32, 2, -2, -2]),
-        );
+        let (x, y) = (Tensor::vector(&[7i32, -7, 7, -7]), Tensor::vector(&[2i32, 2, -2, -2]));
+        assert_eq!(call(&FLOORDIV, x.clone(), y.clone()), Tensor::vector(&[3i32, -4, -4, 3]));
+        assert_eq!(call(&FLOORMOD, x.clone(), Tensor::scalar(3i32)), Tensor::vector(&[1i32, 2, 1, 2]));
+        assert_eq!(call(&TRUEDIV, x.clone(), y), Tensor::vector(&[3.5f64, -3.5, -3.5, 3.5]));
+        assert_eq!(call(&TRUEDIV, Tensor::scalar(1u8), Tensor::scalar(3u8)), Tensor::scalar(1f32 / 3.0));
         assert_eq!(
-            call(&FLOORDIV, x.clone(), y.clone()),
-            Tensor::vector(&[3i32, -4, -4, 3])
-        );
-        assert_eq!(
-            call(&FLOORMOD, x.clone(), Tensor::scalar(3i32)),
-            Tensor::vector(&[1i32, 2, 1, 2])
-        );
-        assert_eq!(
-            call(&TRUEDIV, x.clone(), y),
-            Tensor::vector(&[3.5f64, -3.5, -3.5, 3.5])
-        );
-        assert_eq!(
-            call(&TRUEDIV, Tensor::scalar(1u8), Tensor::scalar(3u8)),
-            Tensor::scalar(1f32 / 3.0)
-        );
-        assert_eq!(
-            call(
-                &ADD,
-                Tensor::string("a"),
-                Tensor::string_vector(vec!["b".into()])
-            ),
+            call(&ADD, Tensor::string("a"), Tensor::string_vector(vec!["b".into()])),
             Tensor::string_vector(vec!["ab".into()])
         );
-        assert_eq!(
-            call(&SUBTRACT, Tensor::scalar(1u8), Tensor::scalar(2u8)),
-            Tensor::scalar(255u8)
-        );
-        assert_eq!(
-            call(&POW, Tensor::scalar(2i64), Tensor::scalar(40i64)),
-            Tensor::scalar(1i64 << 40)
-        );
+        assert_eq!(call(&SUBTRACT, Tensor::scalar(1u8), Tensor::scalar(2u8)), Tensor::scalar(255u8));
+        assert_eq!(call(&POW, Tensor::scalar(2i64), Tensor::scalar(40i64)), Tensor::scalar(1i64 << 40));
     }
 
     #[test]
     fn sixteen_bit_floats_round_each_step() {
         let b = |v: f32| Tensor::scalar(bf16::from_f32(v));
-        assert_eq!(
-            call(&MULTIPLY, b(1.007_812_5), b(1.007_812_5)),
-            b(1.015_625)
-        );
+        assert_eq!(call(&MULTIPLY, b(1.007_812_5), b(1.007_812_5)), b(1.015_625));
     }
 
     #[test]
     fn channels_broadcast() {
-        let image = Tensor::from_vec(
-            Shape::image(40, 5, 3),
-            &(0..600).map(|v| v as f32).collect::<Vec<_>>(),
-        )
-        .unwrap();
+        let image = Tensor::from_vec(Shape::image(40, 5, 3), &(0..600).map(|v| v as f32).collect::<Vec<_>>())
+            .unwrap();
         let out = call(&SUBTRACT, image, Tensor::vector(&[0f32, 1.0, 2.0]));
-        assert!(
-            out.as_slice::<f32>()
-                .unwrap()
-                .iter()
-                .enumerate()
-                .all(|(i, v)| *v == (i - i % 3) as f32)
-        );
+        assert!(out.as_slice::<f32>().unwrap().iter().enumerate().all(|(i, v)| *v == (i - i % 3) as f32));
     }
 
     #[test]
     fn errors_say_what_is_wrong() {
         let e = |op: &OpDef, x: Tensor, y: Tensor| infer_err(op, &[x.into(), y.into()], attrs(&[]));
         assert!(
-            e(
-                &ADD,
-                Tensor::vector(&[1f32, 2.0]),
-                Tensor::vector(&[1f32, 2.0, 3.0])
-            )
-            .contains("incompatible shapes: [2] vs. [3]")
+            e(&ADD, Tensor::vector(&[1f32, 2.0]), Tensor::vector(&[1f32, 2.0, 3.0]))
+                .contains("incompatible shapes: [2] vs. [3]")
         );
         assert!(
             e(&ADD, Tensor::scalar(1i32), Tensor::scalar(1f32))
                 .contains("expected to be a int32 tensor but is a float32")
         );
         assert!(
-            e(&FLOORDIV, Tensor::scalar(1i32), Tensor::scalar(0i32))
-                .contains("integer division by zero")
+            e(&FLOORDIV, Tensor::scalar(1i32), Tensor::scalar(0i32)).contains("integer division by zero")
         );
-        assert!(
-            e(&MULTIPLY, Tensor::string("a"), Tensor::string("b")).contains("expected numbers")
-        );
+        assert!(e(&MULTIPLY, Tensor::string("a"), Tensor::string("b")).contains("expected numbers"));
     }
 
     #[test]
@@ -302,12 +243,7 @@ mod tests {
             values: Tensor::vector(&[2f32]),
             dense_shape: Tensor::vector(&[3i64]),
         };
-        let out = eval(
-            &MULTIPLY,
-            &[s.into(), Tensor::scalar(2f32).into()],
-            attrs(&[]),
-        )
-        .unwrap();
+        let out = eval(&MULTIPLY, &[s.into(), Tensor::scalar(2f32).into()], attrs(&[])).unwrap();
         assert_eq!(out[0].sparse().unwrap().values, Tensor::vector(&[4f32]));
     }
 }

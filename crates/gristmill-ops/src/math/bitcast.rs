@@ -9,14 +9,8 @@ pub(crate) static OP: OpDef = OpDef {
     name: "bitcast",
     doc: "The same bytes as another dtype.\n\n\
           A smaller dtype adds a last dimension; a larger one takes away a last dimension of just that ratio.",
-    inputs: &[ArgDef {
-        name: "input",
-        doc: "any dtype but bool and string",
-    }],
-    attrs: &[ArgDef {
-        name: "dtype",
-        doc: "the dtype of the result",
-    }],
+    inputs: &[ArgDef { name: "input", doc: "any dtype but bool and string" }],
+    attrs: &[ArgDef { name: "dtype", doc: "the dtype of the result" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -93,10 +87,7 @@ mod tests {
         let to = |d| attrs(&[("dtype", Attr::DType(d))]);
         let out = eval(&OP, &[Tensor::vector(&[1f32]).into()], to(DType::U8)).unwrap();
         let t = out[0].tensor().unwrap();
-        assert_eq!(
-            (t.dims(), t.bytes()),
-            (&[1usize, 4][..], &1f32.to_ne_bytes()[..])
-        );
+        assert_eq!((t.dims(), t.bytes()), (&[1usize, 4][..], &1f32.to_ne_bytes()[..]));
         assert_eq!(
             eval(&OP, &[out[0].clone()], to(DType::I32)).unwrap()[0],
             Tensor::vector(&[0x3F80_0000i32]).into()

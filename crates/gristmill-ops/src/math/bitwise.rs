@@ -66,20 +66,14 @@ operators! {
 pub(crate) static INVERT: OpDef = OpDef {
     name: "math.bitwise_invert",
     doc: "The bits not set in x.",
-    inputs: &[ArgDef {
-        name: "x",
-        doc: "integers",
-    }],
+    inputs: &[ArgDef { name: "x", doc: "integers" }],
     attrs: &[],
     class: Class::Pure,
     total: true,
     elementwise: true,
     infer: |args, _| {
         integer(args[0].dtype())?;
-        Ok(vec![Spec::tensor(
-            args[0].dtype(),
-            args[0].spec.shape().clone(),
-        )])
+        Ok(vec![Spec::tensor(args[0].dtype(), args[0].spec.shape().clone())])
     },
     kernel: |_, _| {
         kernel_of(|inputs, out| {
@@ -95,20 +89,13 @@ pub(crate) static INVERT: OpDef = OpDef {
 };
 
 fn integer(dtype: DType) -> Result<()> {
-    if dtype.is_int() {
-        Ok(())
-    } else {
-        Err(Error::invalid(format!("expected integers, found {dtype}")))
-    }
+    if dtype.is_int() { Ok(()) } else { Err(Error::invalid(format!("expected integers, found {dtype}"))) }
 }
 
 fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     let dtype = common(args, "the operator")?;
     integer(dtype)?;
-    Ok(vec![Spec::tensor(
-        dtype,
-        shapes::broadcast_partial(args[0].spec.shape(), args[1].spec.shape())?,
-    )])
+    Ok(vec![Spec::tensor(dtype, shapes::broadcast_partial(args[0].spec.shape(), args[1].spec.shape())?)])
 }
 
 fn kernel<F: Function>(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
@@ -131,12 +118,7 @@ mod tests {
     #[test]
     fn bits() {
         let call = |op: &OpDef, y: i8| {
-            eval(
-                op,
-                &[Tensor::vector(&[5i8, -8]).into(), Tensor::scalar(y).into()],
-                attrs(&[]),
-            )
-            .unwrap()
+            eval(op, &[Tensor::vector(&[5i8, -8]).into(), Tensor::scalar(y).into()], attrs(&[])).unwrap()
         };
         let is = |v: [i8; 2]| vec![Tensor::vector(&v).into()];
         assert_eq!(call(&AND, 3), is([1, 0]));

@@ -12,18 +12,9 @@ pub(crate) static OP: OpDef = OpDef {
     name: "clip_by_value",
     doc: "`max(min(t, clip_value_max), clip_value_min)`; NaN stays.\n\nThe bounds broadcast to the shape of t.",
     inputs: &[
-        ArgDef {
-            name: "t",
-            doc: "numbers",
-        },
-        ArgDef {
-            name: "clip_value_min",
-            doc: "lower bound, the dtype of t",
-        },
-        ArgDef {
-            name: "clip_value_max",
-            doc: "upper bound, the dtype of t",
-        },
+        ArgDef { name: "t", doc: "numbers" },
+        ArgDef { name: "clip_value_min", doc: "lower bound, the dtype of t" },
+        ArgDef { name: "clip_value_max", doc: "upper bound, the dtype of t" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -48,11 +39,7 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
 
 fn kernel(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
     kernel_of(|inputs, out| {
-        let [t, low, high] = [
-            inputs[0].tensor()?,
-            inputs[1].tensor()?,
-            inputs[2].tensor()?,
-        ];
+        let [t, low, high] = [inputs[0].tensor()?, inputs[1].tensor()?, inputs[2].tensor()?];
         for bound in [low, high] {
             same(t.dtype(), bound.dtype(), "clip_by_value")?;
             if !shapes::broadcasts_to(bound.shape(), t.shape()) {
@@ -93,8 +80,7 @@ mod tests {
     #[test]
     fn cuts() {
         let x = Tensor::vector(&[-1f32, 0.5, 2.0]);
-        let call =
-            |l: Tensor, h: Tensor| eval(&OP, &[x.clone().into(), l.into(), h.into()], attrs(&[]));
+        let call = |l: Tensor, h: Tensor| eval(&OP, &[x.clone().into(), l.into(), h.into()], attrs(&[]));
         assert_eq!(
             call(Tensor::scalar(0f32), Tensor::scalar(1f32)).unwrap()[0],
             Tensor::vector(&[0f32, 0.5, 1.0]).into()
@@ -103,16 +89,8 @@ mod tests {
         assert_eq!(per[0], Tensor::vector(&[0f32, 1.0, 1.0]).into());
         let wide = Tensor::vector(&[0f32, 1.0]);
         assert!(
-            infer_err(
-                &OP,
-                &[
-                    Tensor::scalar(0f32).into(),
-                    wide.clone().into(),
-                    wide.into()
-                ],
-                attrs(&[])
-            )
-            .contains("not compatible")
+            infer_err(&OP, &[Tensor::scalar(0f32).into(), wide.clone().into(), wide.into()], attrs(&[]))
+                .contains("not compatible")
         );
     }
 }

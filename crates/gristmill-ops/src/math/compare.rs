@@ -9,14 +9,8 @@ use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpCx, OpDef, Outs};
 use gristmill_types::{DType, Element, Error, Result, Spec, Value, with_element};
 
 const INPUTS: &[ArgDef] = &[
-    ArgDef {
-        name: "x",
-        doc: "numbers; bools and strings for equality",
-    },
-    ArgDef {
-        name: "y",
-        doc: "the dtype of x, a shape that broadcasts with it",
-    },
+    ArgDef { name: "x", doc: "numbers; bools and strings for equality" },
+    ArgDef { name: "y", doc: "the dtype of x, a shape that broadcasts with it" },
 ];
 
 trait Comparison: Send + Sync + 'static {
@@ -71,26 +65,24 @@ fn infer<F: Comparison>(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
 }
 
 fn kernel<F: Comparison>(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
-    Ok(Box::new(OnFlat(
-        |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
-            let (x, y) = (inputs[0].tensor()?, inputs[1].tensor()?);
-            let dtype = same(x.dtype(), y.dtype(), "the comparison")?;
-            let shape = shapes::broadcast(x.shape(), y.shape())?;
-            let to = out.plain(0, DType::Bool, shape);
-            with_element!(dtype, T => {
-                zip((x.as_slice::<T>()?, x.shape()), (y.as_slice::<T>()?, y.shape()), to, &shape, |a, b| u8::from(F::holds(a, b)));
-                Ok(())
-            }, _ => {
-                let (a, b) = (x.as_strings(), y.as_strings());
-                Walk::new(&shape, [x.shape(), y.shape()]).each(|o, n, [i, j], [p, q]| {
-                    for (k, to) in to[o..o + n].iter_mut().enumerate() {
-                        *to = u8::from(F::strings(a[i + k * p] == b[j + k * q]).unwrap_or(false));
-                    }
-                });
-                Ok(())
-            })
-        },
-    )))
+    Ok(Box::new(OnFlat(|_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+        let (x, y) = (inputs[0].tensor()?, inputs[1].tensor()?);
+        let dtype = same(x.dtype(), y.dtype(), "the comparison")?;
+        let shape = shapes::broadcast(x.shape(), y.shape())?;
+        let to = out.plain(0, DType::Bool, shape);
+        with_element!(dtype, T => {
+            zip((x.as_slice::<T>()?, x.shape()), (y.as_slice::<T>()?, y.shape()), to, &shape, |a, b| u8::from(F::holds(a, b)));
+            Ok(())
+        }, _ => {
+            let (a, b) = (x.as_strings(), y.as_strings());
+            Walk::new(&shape, [x.shape(), y.shape()]).each(|o, n, [i, j], [p, q]| {
+                for (k, to) in to[o..o + n].iter_mut().enumerate() {
+                    *to = u8::from(F::strings(a[i + k * p] == b[j + k * q]).unwrap_or(false));
+                }
+            });
+            Ok(())
+        })
+    })))
 }
 
 #[cfg(test)]
@@ -102,24 +94,14 @@ mod tests {
     #[test]
     fn compares() {
         let call = |op: &OpDef, x: Tensor, y: Tensor| {
-            eval(op, &[x.into(), y.into()], attrs(&[])).unwrap()[0]
-                .tensor()
-                .unwrap()
-                .bytes()
-                .to_vec()
+            eval(op, &[x.into(), y.into()], attrs(&[])).unwrap()[0].tensor().unwrap().bytes().to_vec()
         };
         let x = Tensor::vector(&[1f32, 2.0, f32::NAN]);
         assert_eq!(call(&LESS, x.clone(), Tensor::scalar(2f32)), [1, 0, 0]);
-        assert_eq!(
-            call(&GREATER_EQUAL, Tensor::scalar(2f32), x.clone()),
-            [1, 1, 0]
-        );
+        assert_eq!(call(&GREATER_EQUAL, Tensor::scalar(2f32), x.clone()), [1, 1, 0]);
         assert_eq!(call(&NOT_EQUAL, x.clone(), x), [0, 0, 1]);
         let s = Tensor::string_vector(vec!["a".into(), "b".into()]);
         assert_eq!(call(&EQUAL, s.clone(), Tensor::string("b")), [0, 1]);
-        assert!(
-            infer_err(&LESS, &[s.clone().into(), s.into()], attrs(&[]))
-                .contains("expected numbers")
-        );
+        assert!(infer_err(&LESS, &[s.clone().into(), s.into()], attrs(&[])).contains("expected numbers"));
     }
 }

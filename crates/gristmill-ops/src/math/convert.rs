@@ -2,10 +2,8 @@
 
 use super::num::narrow;
 use gristmill_plan::Attr;
-use gristmill_types::tensor::cast_slice_mut;
-use gristmill_types::{
-    Bytes, DType, Element, Error, Kind, Result, Shape, Tensor, Value, with_element,
-};
+use gristmill_types::elements::cast_slice_mut;
+use gristmill_types::{Bytes, DType, Element, Error, Kind, Result, Shape, Tensor, Value, with_element};
 use half::{bf16, f16};
 
 /// A C cast, saturating where C leaves it undefined; the 16-bit floats go through float32.
@@ -68,10 +66,7 @@ fn convert<S: Element + Cast<T>, T: Element>(from: &[S], to: &mut [T]) {
 
 /// The error for dtypes between which there is no cast.
 pub(crate) fn no_cast(from: DType, to: DType) -> Error {
-    let e = Error::new(
-        Kind::Unimplemented,
-        format!("cast {from} to {to} is not supported"),
-    );
+    let e = Error::new(Kind::Unimplemented, format!("cast {from} to {to} is not supported"));
     if from == DType::String {
         e.hint("strings.to_number reads numbers from strings")
     } else {
@@ -142,10 +137,6 @@ pub(crate) fn fill_value(attr: &Attr, dtype: DType) -> Result<Tensor> {
             ));
         }
     };
-    cast_tensor(&given, dtype).map_err(|_| {
-        Error::new(
-            Kind::Type,
-            format!("expected one value of dtype {dtype}, found {given:?}"),
-        )
-    })
+    cast_tensor(&given, dtype)
+        .map_err(|_| Error::new(Kind::Type, format!("expected one value of dtype {dtype}, found {given:?}")))
 }

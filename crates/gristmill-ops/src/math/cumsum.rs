@@ -8,23 +8,11 @@ use gristmill_types::{DType, Error, Result, Spec};
 pub(crate) static OP: OpDef = OpDef {
     name: "math.cumsum",
     doc: "The sums of the elements up to each, along a dimension. Integers wrap.",
-    inputs: &[ArgDef {
-        name: "x",
-        doc: "numbers, rank >= 1",
-    }],
+    inputs: &[ArgDef { name: "x", doc: "numbers, rank >= 1" }],
     attrs: &[
-        ArgDef {
-            name: "axis",
-            doc: "the dimension; default 0",
-        },
-        ArgDef {
-            name: "exclusive",
-            doc: "whether each sum is without its own element; default False",
-        },
-        ArgDef {
-            name: "reverse",
-            doc: "whether the sums run from the end; default False",
-        },
+        ArgDef { name: "axis", doc: "the dimension; default 0" },
+        ArgDef { name: "exclusive", doc: "whether each sum is without its own element; default False" },
+        ArgDef { name: "reverse", doc: "whether the sums run from the end; default False" },
     ],
     class: Class::Pure,
     total: false,
@@ -36,10 +24,7 @@ pub(crate) static OP: OpDef = OpDef {
 fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     let spec = &args[0].spec;
     if matches!(spec.dtype(), DType::Bool | DType::String) {
-        return Err(Error::invalid(format!(
-            "expected numbers, found {}",
-            spec.dtype()
-        )));
+        return Err(Error::invalid(format!("expected numbers, found {}", spec.dtype())));
     }
     if let Some(rank) = spec.shape().rank() {
         shapes::axis(attrs.int_or("axis", 0)?, rank)?;
@@ -49,10 +34,7 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let axis = attrs.int_or("axis", 0)?;
-    let (exclusive, reverse) = (
-        attrs.bool_or("exclusive", false)?,
-        attrs.bool_or("reverse", false)?,
-    );
+    let (exclusive, reverse) = (attrs.bool_or("exclusive", false)?, attrs.bool_or("reverse", false)?);
     kernel_of(move |inputs, out| {
         let t = inputs[0].tensor()?;
         let at = shapes::axis(axis, t.shape().rank())?;
@@ -95,11 +77,7 @@ mod tests {
                 .to_vec()
         };
         assert_eq!(call(&[]), [1, 2, 3, 5, 7, 9]);
-        let both = [
-            ("axis", Attr::Int(1)),
-            ("exclusive", Attr::Bool(true)),
-            ("reverse", Attr::Bool(true)),
-        ];
+        let both = [("axis", Attr::Int(1)), ("exclusive", Attr::Bool(true)), ("reverse", Attr::Bool(true))];
         assert_eq!(call(&both), [5, 3, 0, 11, 6, 0]);
     }
 }

@@ -6,20 +6,9 @@ use crate::array::support::shapes;
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpCx, OpDef, Outs};
 use gristmill_types::{DType, Error, Result, Spec, Value};
 
-const TWO: &[ArgDef] = &[
-    ArgDef {
-        name: "x",
-        doc: "bool",
-    },
-    ArgDef {
-        name: "y",
-        doc: "bool of a shape that broadcasts with x",
-    },
-];
-const ONE: &[ArgDef] = &[ArgDef {
-    name: "x",
-    doc: "bool",
-}];
+const TWO: &[ArgDef] =
+    &[ArgDef { name: "x", doc: "bool" }, ArgDef { name: "y", doc: "bool of a shape that broadcasts with x" }];
+const ONE: &[ArgDef] = &[ArgDef { name: "x", doc: "bool" }];
 
 macro_rules! logical {
     ($($id:ident $name:literal $doc:literal $f:expr;)*) => { $(
@@ -53,25 +42,20 @@ pub(crate) static NOT: OpDef = OpDef {
     elementwise: true,
     infer,
     kernel: |_, _| {
-        Ok(Box::new(OnFlat(
-            |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
-                let x = inputs[0].tensor()?;
-                let to = out.plain(0, DType::Bool, *x.shape());
-                for (to, v) in to.iter_mut().zip(x.bytes()) {
-                    *to = v ^ 1;
-                }
-                Ok(())
-            },
-        )))
+        Ok(Box::new(OnFlat(|_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+            let x = inputs[0].tensor()?;
+            let to = out.plain(0, DType::Bool, *x.shape());
+            for (to, v) in to.iter_mut().zip(x.bytes()) {
+                *to = v ^ 1;
+            }
+            Ok(())
+        })))
     },
 };
 
 fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     if let Some(a) = args.iter().find(|a| a.dtype() != DType::Bool) {
-        return Err(Error::invalid(format!(
-            "expected bool, found {}",
-            a.dtype()
-        )));
+        return Err(Error::invalid(format!("expected bool, found {}", a.dtype())));
     }
     let shape = || match args {
         [x, y] => shapes::broadcast_partial(x.spec.shape(), y.spec.shape()),
@@ -81,21 +65,13 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
 }
 
 fn kernel(f: impl Fn(u8, u8) -> u8 + Copy + Send + Sync + 'static) -> Result<Box<dyn Kernel>> {
-    Ok(Box::new(OnFlat(
-        move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
-            let (x, y) = (inputs[0].tensor()?, inputs[1].tensor()?);
-            let shape = shapes::broadcast(x.shape(), y.shape())?;
-            let to = out.plain(0, DType::Bool, shape);
-            zip(
-                (x.as_slice::<u8>()?, x.shape()),
-                (y.as_slice::<u8>()?, y.shape()),
-                to,
-                &shape,
-                f,
-            );
-            Ok(())
-        },
-    )))
+    Ok(Box::new(OnFlat(move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+        let (x, y) = (inputs[0].tensor()?, inputs[1].tensor()?);
+        let shape = shapes::broadcast(x.shape(), y.shape())?;
+        let to = out.plain(0, DType::Bool, shape);
+        zip((x.as_slice::<u8>()?, x.shape()), (y.as_slice::<u8>()?, y.shape()), to, &shape, f);
+        Ok(())
+    })))
 }
 
 #[cfg(test)]
@@ -106,19 +82,10 @@ mod tests {
 
     #[test]
     fn truth_tables() {
-        let b = |v: &[u8]| {
-            Value::from(Tensor::from_bytes(DType::Bool, Shape::vector(v.len()), v).unwrap())
-        };
+        let b = |v: &[u8]| Value::from(Tensor::from_bytes(DType::Bool, Shape::vector(v.len()), v).unwrap());
         let (x, y) = (b(&[0, 0, 1, 1]), b(&[0, 1, 0, 1]));
-        for (op, expect) in [
-            (&AND, [0, 0, 0, 1]),
-            (&OR, [0, 1, 1, 1]),
-            (&XOR, [0, 1, 1, 0]),
-        ] {
-            assert_eq!(
-                eval(op, &[x.clone(), y.clone()], attrs(&[])).unwrap()[0],
-                b(&expect)
-            );
+        for (op, expect) in [(&AND, [0, 0, 0, 1]), (&OR, [0, 1, 1, 1]), (&XOR, [0, 1, 1, 0])] {
+            assert_eq!(eval(op, &[x.clone(), y.clone()], attrs(&[])).unwrap()[0], b(&expect));
         }
         assert_eq!(eval(&NOT, &[x], attrs(&[])).unwrap()[0], b(&[1, 1, 0, 0]));
         assert!(

@@ -179,11 +179,7 @@ pub(crate) fn narrow(v: f32) -> bf16 {
     let bits = v.to_bits();
     let rounded = bits.wrapping_add(0x7FFF + (bits >> 16 & 1)) >> 16;
     let nan = bits >> 16 | 0x40;
-    bf16::from_bits(if bits & 0x7FFF_FFFF > 0x7F80_0000 {
-        nan
-    } else {
-        rounded
-    } as u16)
+    bf16::from_bits(if bits & 0x7FFF_FFFF > 0x7F80_0000 { nan } else { rounded } as u16)
 }
 
 /// Runs `$body` with `$t` standing for the element type of a numeric dtype; `$other` for bool and

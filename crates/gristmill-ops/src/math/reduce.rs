@@ -8,14 +8,8 @@ use gristmill_types::shape::MAX_RANK;
 use gristmill_types::{DType, Error, PartialShape, Result, Shape, Spec, Tensor};
 
 pub(super) const ATTRS: &[ArgDef] = &[
-    ArgDef {
-        name: "axis",
-        doc: "the dimensions; None (default) takes all",
-    },
-    ArgDef {
-        name: "keepdims",
-        doc: "whether they stay with size 1; default False",
-    },
+    ArgDef { name: "axis", doc: "the dimensions; None (default) takes all" },
+    ArgDef { name: "keepdims", doc: "whether they stay with size 1; default False" },
 ];
 
 #[derive(Clone, Copy)]
@@ -107,11 +101,7 @@ fn plan(t: &Tensor, axes: Option<&[i64]>, keep: bool) -> Result<Plan> {
             step *= d;
         }
     }
-    Ok(Plan {
-        shape,
-        walk: Walk::with_steps(t.shape(), steps),
-        each,
-    })
+    Ok(Plan { shape, walk: Walk::with_steps(t.shape(), steps), each })
 }
 
 /// Folds every element into its place.
@@ -211,23 +201,12 @@ mod tests {
     use gristmill_plan::Attr;
 
     fn x() -> Tensor {
-        Tensor::from_vec(
-            Shape::new(&[2, 3, 2]).unwrap(),
-            &(1..=12i32).collect::<Vec<_>>(),
-        )
-        .unwrap()
+        Tensor::from_vec(Shape::new(&[2, 3, 2]).unwrap(), &(1..=12i32).collect::<Vec<_>>()).unwrap()
     }
 
     fn call(op: &OpDef, t: Tensor, axis: Option<&[i64]>, keep: bool) -> Tensor {
-        let axis = axis.map_or(Attr::None, |a| {
-            Attr::List(a.iter().map(|&a| Attr::Int(a)).collect())
-        });
-        eval(
-            op,
-            &[t.into()],
-            attrs(&[("axis", axis), ("keepdims", Attr::Bool(keep))]),
-        )
-        .unwrap()[0]
+        let axis = axis.map_or(Attr::None, |a| Attr::List(a.iter().map(|&a| Attr::Int(a)).collect()));
+        eval(op, &[t.into()], attrs(&[("axis", axis), ("keepdims", Attr::Bool(keep))])).unwrap()[0]
             .tensor()
             .unwrap()
             .clone()
@@ -236,76 +215,36 @@ mod tests {
     #[test]
     fn over_any_dimensions() {
         assert_eq!(call(&SUM, x(), None, false), Tensor::scalar(78i32));
-        assert_eq!(
-            call(&SUM, x(), Some(&[1]), false)
-                .as_slice::<i32>()
-                .unwrap(),
-            &[9, 12, 27, 30]
-        );
+        assert_eq!(call(&SUM, x(), Some(&[1]), false).as_slice::<i32>().unwrap(), &[9, 12, 27, 30]);
         let kept = call(&MAX, x(), Some(&[0, -1]), true);
-        assert_eq!(
-            (kept.dims(), kept.as_slice::<i32>().unwrap()),
-            (&[1usize, 3, 1][..], &[8, 10, 12][..])
-        );
-        assert_eq!(
-            call(&MIN, x(), Some(&[0]), false)
-                .as_slice::<i32>()
-                .unwrap(),
-            &[1, 2, 3, 4, 5, 6]
-        );
-        assert_eq!(
-            call(&PROD, Tensor::vector(&[2f32, 3.0]), None, false),
-            Tensor::scalar(6f32)
-        );
+        assert_eq!((kept.dims(), kept.as_slice::<i32>().unwrap()), (&[1usize, 3, 1][..], &[8, 10, 12][..]));
+        assert_eq!(call(&MIN, x(), Some(&[0]), false).as_slice::<i32>().unwrap(), &[1, 2, 3, 4, 5, 6]);
+        assert_eq!(call(&PROD, Tensor::vector(&[2f32, 3.0]), None, false), Tensor::scalar(6f32));
     }
 
     #[test]
     fn means() {
         assert_eq!(
-            call(
-                &MEAN,
-                Tensor::vector(&(0..8i32).collect::<Vec<_>>()),
-                None,
-                false
-            ),
+            call(&MEAN, Tensor::vector(&(0..8i32).collect::<Vec<_>>()), None, false),
             Tensor::scalar(3i32)
         );
-        assert_eq!(
-            call(&MEAN, Tensor::vector(&[1f32, 2.0]), None, false),
-            Tensor::scalar(1.5f32)
-        );
+        assert_eq!(call(&MEAN, Tensor::vector(&[1f32, 2.0]), None, false), Tensor::scalar(1.5f32));
         assert!(
-            call(
-                &MEAN,
-                Tensor::zeros(DType::F32, Shape::vector(0)),
-                None,
-                false
-            )
-            .item::<f32>()
-            .unwrap()
-            .is_nan()
-        );
-        assert_eq!(
-            call(
-                &MAX,
-                Tensor::zeros(DType::F32, Shape::vector(0)),
-                None,
-                false
-            ),
-            Tensor::scalar(f32::NEG_INFINITY)
-        );
-        assert!(
-            call(&MAX, Tensor::vector(&[f32::NAN, 1.0]), None, false)
+            call(&MEAN, Tensor::zeros(DType::F32, Shape::vector(0)), None, false)
                 .item::<f32>()
                 .unwrap()
                 .is_nan()
         );
+        assert_eq!(
+            call(&MAX, Tensor::zeros(DType::F32, Shape::vector(0)), None, false),
+            Tensor::scalar(f32::NEG_INFINITY)
+        );
+        assert!(call(&MAX, Tensor::vector(&[f32::NAN, 1.0]), None, false).item::<f32>().unwrap().is_nan());
     }
 
     #[test]
     fn truths() {
-        let b =
-            Tensor::from_bytes(DType::Bool, Shape::new(&[2, 2]).unwrap(), &[1, 0, 1, 1]).unwrap();
+        let b = Tensor::from_bytes(DType::Bool, Shape::new(&[2, 2]).unwrap(), &[1, 0, 1, 1]).unwrap();
         assert_eq!(call(&ALL, b.clone(), Some(&[0]), false).bytes(), &[1, 0]);
         assert_eq!(call(&ANY, b, None, false).bytes(), &[1]);
     }

@@ -5,10 +5,7 @@ use crate::array::support::flat::{OnFlat, with_dtype};
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpCx, OpDef, Outs};
 use gristmill_types::{DType, Error, Result, Spec, Tensor, Value};
 
-const INPUTS: &[ArgDef] = &[ArgDef {
-    name: "x",
-    doc: "numbers of any shape",
-}];
+const INPUTS: &[ArgDef] = &[ArgDef { name: "x", doc: "numbers of any shape" }];
 
 macro_rules! unary {
     ($($id:ident $name:literal $doc:literal $infer:expr, $kernel:expr;)*) => { $(
@@ -73,9 +70,7 @@ functions! {
 
 fn numbers(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     match args[0].dtype() {
-        d @ (DType::Bool | DType::String) => {
-            Err(Error::invalid(format!("expected numbers, found {d}")))
-        }
+        d @ (DType::Bool | DType::String) => Err(Error::invalid(format!("expected numbers, found {d}"))),
         d => Ok(vec![with_dtype(&args[0].spec, d)]),
     }
 }
@@ -96,12 +91,10 @@ fn not_float(d: DType) -> Error {
 }
 
 /// A kernel over the dense tensor or the flat values.
-fn flat(
-    f: impl Fn(&Tensor, &mut Outs<'_>) -> Result<()> + Send + Sync + 'static,
-) -> Result<Box<dyn Kernel>> {
-    Ok(Box::new(OnFlat(
-        move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| f(inputs[0].tensor()?, out),
-    )))
+fn flat(f: impl Fn(&Tensor, &mut Outs<'_>) -> Result<()> + Send + Sync + 'static) -> Result<Box<dyn Kernel>> {
+    Ok(Box::new(OnFlat(move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+        f(inputs[0].tensor()?, out)
+    })))
 }
 
 fn each<F: Function>(_: F) -> Result<Box<dyn Kernel>> {
@@ -130,11 +123,7 @@ fn real(
 }
 
 fn map<T: Num>(x: &Tensor, out: &mut Outs<'_>, f: impl Fn(T) -> T) -> Result<()> {
-    for (to, v) in out
-        .typed::<T>(0, *x.shape())
-        .iter_mut()
-        .zip(x.as_slice::<T>()?)
-    {
+    for (to, v) in out.typed::<T>(0, *x.shape()).iter_mut().zip(x.as_slice::<T>()?) {
         *to = f(*v);
     }
     Ok(())
@@ -159,10 +148,7 @@ mod tests_of_unary {
     use half::f16;
 
     fn call(op: &OpDef, x: Tensor) -> Tensor {
-        eval(op, &[x.into()], attrs(&[])).unwrap()[0]
-            .tensor()
-            .unwrap()
-            .clone()
+        eval(op, &[x.into()], attrs(&[])).unwrap()[0].tensor().unwrap().clone()
     }
 
     #[test]
@@ -171,38 +157,17 @@ mod tests_of_unary {
             call(&ROUND, Tensor::vector(&[0.5f32, 1.5, 2.5, -0.5])),
             Tensor::vector(&[0f32, 2.0, 2.0, -0.0])
         );
-        assert_eq!(
-            call(&ABS, Tensor::vector(&[-3i32, i32::MIN])),
-            Tensor::vector(&[3i32, i32::MIN])
-        );
-        assert_eq!(
-            call(&SIGN, Tensor::vector(&[-2.5f64, 0.0, 9.0])),
-            Tensor::vector(&[-1f64, 0.0, 1.0])
-        );
-        assert_eq!(
-            call(&SQUARE, Tensor::vector(&[16u8])),
-            Tensor::vector(&[0u8])
-        );
-        assert_eq!(
-            call(&SQRT, Tensor::vector(&[9f32])),
-            Tensor::vector(&[3f32])
-        );
-        assert_eq!(
-            call(&SIGMOID, Tensor::vector(&[0f64])),
-            Tensor::vector(&[0.5f64])
-        );
+        assert_eq!(call(&ABS, Tensor::vector(&[-3i32, i32::MIN])), Tensor::vector(&[3i32, i32::MIN]));
+        assert_eq!(call(&SIGN, Tensor::vector(&[-2.5f64, 0.0, 9.0])), Tensor::vector(&[-1f64, 0.0, 1.0]));
+        assert_eq!(call(&SQUARE, Tensor::vector(&[16u8])), Tensor::vector(&[0u8]));
+        assert_eq!(call(&SQRT, Tensor::vector(&[9f32])), Tensor::vector(&[3f32]));
+        assert_eq!(call(&SIGMOID, Tensor::vector(&[0f64])), Tensor::vector(&[0.5f64]));
         assert_eq!(
             call(&FLOOR, Tensor::vector(&[f16::from_f32(-1.5)])),
             Tensor::vector(&[f16::from_f32(-2.0)])
         );
-        assert_eq!(
-            call(&IS_NAN, Tensor::vector(&[f32::NAN, 1.0])).bytes(),
-            &[1, 0]
-        );
-        assert_eq!(
-            call(&IS_FINITE, Tensor::vector(&[f32::INFINITY, 1.0])).bytes(),
-            &[0, 1]
-        );
+        assert_eq!(call(&IS_NAN, Tensor::vector(&[f32::NAN, 1.0])).bytes(), &[1, 0]);
+        assert_eq!(call(&IS_FINITE, Tensor::vector(&[f32::INFINITY, 1.0])).bytes(), &[0, 1]);
         assert!(
             infer_err(&EXP, &[Tensor::scalar(1i32).into()], attrs(&[]))
                 .contains("expected floats, found int32")

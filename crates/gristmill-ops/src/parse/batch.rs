@@ -11,14 +11,8 @@ pub(crate) static OP: OpDef = OpDef {
     doc: "Parses a batch of serialized Examples.\n\nOne output per feature: sparse, then ragged, then dense ones, each sorted by \
           name and with the batch as first dimension; sequences are padded to the longest.",
     inputs: &[
-        ArgDef {
-            doc: "string [n]: the records",
-            ..SERIALIZED
-        },
-        ArgDef {
-            name: "example_names*",
-            doc: "string [n], at most one: names for messages",
-        },
+        ArgDef { doc: "string [n]: the records", ..SERIALIZED },
+        ArgDef { name: "example_names*", doc: "string [n], at most one: names for messages" },
     ],
     attrs: &[FEATURES],
     class: Class::Pure,
@@ -38,10 +32,7 @@ fn parser(attrs: &Attrs) -> Result<(Parser, Vec<usize>)> {
 fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
     check_serialized(&args[0], 1)?;
     if args.len() > 2 {
-        return Err(Error::invalid(format!(
-            "io.parse_example takes 1 or 2 inputs, found {}",
-            args.len()
-        )));
+        return Err(Error::invalid(format!("io.parse_example takes 1 or 2 inputs, found {}", args.len())));
     }
     let (parser, order) = parser(attrs)?;
     let specs = parser.batch_specs(args[0].spec.shape().dim(0));
@@ -51,11 +42,7 @@ fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
 fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     let (parser, order) = parser(attrs)?;
     kernel_of(move |_, inputs, out| {
-        let names = inputs
-            .get(1)
-            .map(records)
-            .transpose()?
-            .filter(|n| !n.is_empty());
+        let names = inputs.get(1).map(records).transpose()?.filter(|n| !n.is_empty());
         let values = parser.parse_batch(records(&inputs[0])?, names)?;
         for (k, &i) in order.iter().enumerate() {
             out.put(k, values[i].clone());
@@ -74,11 +61,7 @@ mod tests {
 
     fn example(label: i64) -> Bytes {
         let features = [("label".to_owned(), Feature::Ints(vec![label]))];
-        Example {
-            features: Some(features.into_iter().collect()),
-        }
-        .encode()
-        .into()
+        Example { features: Some(features.into_iter().collect()) }.encode().into()
     }
 
     #[test]
@@ -90,16 +73,12 @@ mod tests {
         ]);
         let features = attrs(&[("features", Attr::Dict(vec![("label".into(), feature)]))]);
         let x: Value = Tensor::string_vector(vec![example(4), example(5)]).into();
-        assert_eq!(
-            eval(&OP, &[x], features.clone()).unwrap(),
-            [Tensor::vector(&[4i64, 5]).into()]
-        );
+        assert_eq!(eval(&OP, &[x], features.clone()).unwrap(), [Tensor::vector(&[4i64, 5]).into()]);
         let bad: Value = Tensor::string_vector(vec![example(4), "".into()]).into();
         let names: Value = Tensor::string_vector(vec!["a".into(), "b".into()]).into();
         let e = eval(&OP, &[bad, names], features).unwrap_err();
         assert!(
-            e.message().contains("Name: b")
-                && e.message().contains("required but could not be found"),
+            e.message().contains("Name: b") && e.message().contains("required but could not be found"),
             "{e}"
         );
     }

@@ -12,10 +12,7 @@ pub(crate) const FEATURES: ArgDef = ArgDef {
 };
 
 /// The serialized records.
-pub(crate) const SERIALIZED: ArgDef = ArgDef {
-    name: "serialized",
-    doc: "string scalar: the record",
-};
+pub(crate) const SERIALIZED: ArgDef = ArgDef { name: "serialized", doc: "string scalar: the record" };
 
 /// The feature specs under an attribute name.
 ///
@@ -41,22 +38,13 @@ fn spec(name: &str, attr: &Attr) -> Result<FeatureSpec> {
     };
     let given = Attrs::new(entries.clone());
     let in_feature = |e: Error| Error::new(e.kind(), format!("feature '{name}': {}", e.message()));
-    kind(&given)
-        .map(|kind| FeatureSpec {
-            name: name.to_owned(),
-            kind,
-        })
-        .map_err(in_feature)
+    kind(&given).map(|kind| FeatureSpec { name: name.to_owned(), kind }).map_err(in_feature)
 }
 
 fn kind(given: &Attrs) -> Result<FeatureKind> {
     let dtype = given.dtype("dtype")?;
     Ok(match given.str("kind")?.as_str() {
-        "FixedLenFeature" => FeatureKind::FixedLen {
-            dtype,
-            shape: shape(given)?,
-            default: default(given)?,
-        },
+        "FixedLenFeature" => FeatureKind::FixedLen { dtype, shape: shape(given)?, default: default(given)? },
         "VarLenFeature" => FeatureKind::VarLen { dtype },
         "FixedLenSequenceFeature" => FeatureKind::FixedLenSequence {
             dtype,
@@ -85,10 +73,7 @@ fn kind(given: &Attrs) -> Result<FeatureKind> {
             already_sorted: given.bool_or("already_sorted", false)?,
         },
         other => {
-            return Err(Error::new(
-                Kind::Type,
-                format!("unknown kind of feature {other}"),
-            ));
+            return Err(Error::new(Kind::Type, format!("unknown kind of feature {other}")));
         }
     })
 }
@@ -103,25 +88,20 @@ fn shape(given: &Attrs) -> Result<PartialShape> {
         Attr::Int(n) => usize::try_from(*n)
             .map(Some)
             .map_err(|_| Error::new(Kind::Value, format!("dimension {n} is negative"))),
-        other => Err(Error::new(
-            Kind::Type,
-            format!("a dimension must be an integer or None, found {other}"),
-        )),
+        other => {
+            Err(Error::new(Kind::Type, format!("a dimension must be an integer or None, found {other}")))
+        }
     };
-    dims.iter()
-        .map(dim)
-        .collect::<Result<_>>()
-        .map(PartialShape::new)
+    dims.iter().map(dim).collect::<Result<_>>().map(PartialShape::new)
 }
 
 fn default(given: &Attrs) -> Result<Option<Tensor>> {
     match given.get("default") {
         None | Some(Attr::None) => Ok(None),
         Some(Attr::Value(Value::Tensor(t))) => Ok(Some(t.clone())),
-        Some(other) => Err(Error::new(
-            Kind::Type,
-            format!("the default must be a dense tensor, found {other}"),
-        )),
+        Some(other) => {
+            Err(Error::new(Kind::Type, format!("the default must be a dense tensor, found {other}")))
+        }
     }
 }
 
@@ -138,10 +118,7 @@ fn keys(given: &Attrs, name: &str) -> Result<Vec<String>> {
             .iter()
             .map(|a| match a {
                 Attr::Str(s) => Ok(s.clone()),
-                other => Err(Error::new(
-                    Kind::Type,
-                    format!("{name} must be keys, found {other}"),
-                )),
+                other => Err(Error::new(Kind::Type, format!("{name} must be keys, found {other}"))),
             })
             .collect(),
         _ => Ok(vec![given.str(name)?]),
@@ -166,9 +143,9 @@ fn partition(attr: &Attr) -> Result<Partition> {
         "UniformRowLength" => {
             let n = given.int("length")?;
             let n = usize::try_from(n).ok().filter(|n| *n > 0);
-            Partition::UniformRowLength(n.ok_or_else(|| {
-                Error::new(Kind::Value, "a uniform row length must be at least 1")
-            })?)
+            Partition::UniformRowLength(
+                n.ok_or_else(|| Error::new(Kind::Value, "a uniform row length must be at least 1"))?,
+            )
         }
         other => return Err(Error::new(Kind::Type, format!("unknown partition {other}"))),
     })
@@ -178,19 +155,11 @@ fn partition(attr: &Attr) -> Result<Partition> {
 /// then ragged, then dense features, each sorted by name.
 pub(crate) fn order<'a>(specs: &[FeatureSpec], names: impl Iterator<Item = &'a str>) -> Vec<usize> {
     let names: Vec<&str> = names.collect();
-    let mut wanted: Vec<(u8, &str)> = specs
-        .iter()
-        .map(|f| (group(&f.kind), f.name.as_str()))
-        .collect();
+    let mut wanted: Vec<(u8, &str)> = specs.iter().map(|f| (group(&f.kind), f.name.as_str())).collect();
     wanted.sort_unstable();
     wanted
         .iter()
-        .map(|(_, name)| {
-            names
-                .iter()
-                .position(|n| n == name)
-                .expect("a parser names every feature once")
-        })
+        .map(|(_, name)| names.iter().position(|n| n == name).expect("a parser names every feature once"))
         .collect()
 }
 
@@ -206,25 +175,17 @@ fn group(kind: &FeatureKind) -> u8 {
 pub(crate) fn check_serialized(arg: &Arg, rank: usize) -> Result<()> {
     let spec = &arg.spec;
     if spec.dtype() != DType::String || !spec.is_dense() {
-        return Err(Error::invalid(format!(
-            "serialized must be a string tensor, found {spec}"
-        )));
+        return Err(Error::invalid(format!("serialized must be a string tensor, found {spec}")));
     }
     match (spec.shape().rank(), rank) {
         (Some(r), 0) if r != 0 => Err(Error::new(
             Kind::Value,
-            format!(
-                "Input serialized must be a scalar, found shape {}",
-                spec.shape()
-            ),
+            format!("Input serialized must be a scalar, found shape {}", spec.shape()),
         )
         .hint("io.parse_example takes a batch of records")),
         (Some(r), 1) if r != 1 => Err(Error::new(
             Kind::Value,
-            format!(
-                "Input serialized must be a vector, found shape {}",
-                spec.shape()
-            ),
+            format!("Input serialized must be a vector, found shape {}", spec.shape()),
         )
         .hint("io.parse_single_example takes one record")),
         _ => Ok(()),
@@ -263,10 +224,8 @@ mod tests {
     use crate::testing::attrs;
 
     fn feature(kind: &str, more: &[(&str, Attr)]) -> Attr {
-        let mut entries = vec![
-            ("kind".to_owned(), Attr::Str(kind.into())),
-            ("dtype".to_owned(), Attr::DType(DType::I64)),
-        ];
+        let mut entries =
+            vec![("kind".to_owned(), Attr::Str(kind.into())), ("dtype".to_owned(), Attr::DType(DType::I64))];
         entries.extend(more.iter().map(|(n, a)| ((*n).to_owned(), a.clone())));
         Attr::Dict(entries)
     }
@@ -278,17 +237,8 @@ mod tests {
             ("key".into(), Attr::Str("r".into())),
         ]);
         let dict = Attr::Dict(vec![
-            (
-                "d".into(),
-                feature(
-                    "FixedLenFeature",
-                    &[("shape", Attr::List(vec![Attr::Int(2)]))],
-                ),
-            ),
-            (
-                "r".into(),
-                feature("RaggedFeature", &[("partitions", Attr::List(vec![rows]))]),
-            ),
+            ("d".into(), feature("FixedLenFeature", &[("shape", Attr::List(vec![Attr::Int(2)]))])),
+            ("r".into(), feature("RaggedFeature", &[("partitions", Attr::List(vec![rows]))])),
             ("v".into(), feature("VarLenFeature", &[])),
             (
                 "s".into(),
@@ -303,20 +253,13 @@ mod tests {
             ),
             (
                 "b".into(),
-                feature(
-                    "FixedLenSequenceFeature",
-                    &[("shape", Attr::Shape(PartialShape::scalar()))],
-                ),
+                feature("FixedLenSequenceFeature", &[("shape", Attr::Shape(PartialShape::scalar()))]),
             ),
         ]);
         let specs = specs(&attrs(&[("features", dict)]), "features").unwrap();
         assert_eq!(
             specs[0].kind,
-            FeatureKind::FixedLen {
-                dtype: DType::I64,
-                shape: PartialShape::known(&[2]),
-                default: None
-            }
+            FeatureKind::FixedLen { dtype: DType::I64, shape: PartialShape::known(&[2]), default: None }
         );
         assert!(
             matches!(&specs[1].kind, FeatureKind::Ragged { partitions, .. } if partitions == &[Partition::RowLengths("r".into())])
@@ -325,20 +268,13 @@ mod tests {
             matches!(&specs[3].kind, FeatureKind::Sparse { index_keys, size, .. } if index_keys == &["i"] && size == &[9])
         );
         // Sparse s and v, ragged r, dense b and d.
-        assert_eq!(
-            order(&specs, ["b", "d", "r", "s", "v"].into_iter()),
-            [3, 4, 2, 0, 1]
-        );
+        assert_eq!(order(&specs, ["b", "d", "r", "s", "v"].into_iter()), [3, 4, 2, 0, 1]);
     }
 
     #[test]
     fn faults_name_the_feature() {
         let dict = Attr::Dict(vec![("x".into(), feature("Nothing", &[]))]);
         let e = specs(&attrs(&[("features", dict)]), "features").unwrap_err();
-        assert!(
-            e.message()
-                .contains("feature 'x': unknown kind of feature Nothing"),
-            "{e}"
-        );
+        assert!(e.message().contains("feature 'x': unknown kind of feature Nothing"), "{e}");
     }
 }

@@ -32,22 +32,14 @@ impl ParseSingle {
     fn new(attrs: &Attrs) -> Result<Self> {
         let features = specs(attrs, "features")?;
         let parser = Parser::new(&features)?;
-        Ok(Self {
-            order: order(&features, parser.names()),
-            specs: parser.specs(),
-            parser,
-        })
+        Ok(Self { order: order(&features, parser.names()), specs: parser.specs(), parser })
     }
 }
 
 fn infer(args: &[Arg], attrs: &Attrs) -> Specs {
     check_serialized(&args[0], 0)?;
     let parse = ParseSingle::new(attrs)?;
-    Ok(parse
-        .order
-        .iter()
-        .map(|&i| parse.specs[i].clone())
-        .collect())
+    Ok(parse.order.iter().map(|&i| parse.specs[i].clone()).collect())
 }
 
 fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {

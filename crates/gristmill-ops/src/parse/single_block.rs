@@ -13,11 +13,7 @@ enum Room {
     /// Rows of the caller's.
     Given,
     /// Numbers in memory of their own.
-    Own {
-        dtype: DType,
-        row: Shape,
-        buffer: Buffer,
-    },
+    Own { dtype: DType, row: Shape, buffer: Buffer },
     /// Strings of a fixed shape.
     Strings { row: Shape, items: Vec<Bytes> },
     /// Anything else.
@@ -39,15 +35,10 @@ impl Room {
             {
                 Self::Given
             }
-            (Some(bytes), Some(row)) => Self::Own {
-                dtype: spec.dtype(),
-                row,
-                buffer: Buffer::recycled(bytes * n),
-            },
-            (None, Some(row)) if strings => Self::Strings {
-                row,
-                items: Vec::with_capacity(n * row.count()),
-            },
+            (Some(bytes), Some(row)) => {
+                Self::Own { dtype: spec.dtype(), row, buffer: Buffer::recycled(bytes * n) }
+            }
+            (None, Some(row)) if strings => Self::Strings { row, items: Vec::with_capacity(n * row.count()) },
             _ => Self::Values(Vec::with_capacity(n)),
         }
     }
@@ -56,11 +47,7 @@ impl Room {
     fn column(self, done: usize) -> Result<Option<Column>> {
         Ok(match self {
             Self::Given => None,
-            Self::Own {
-                dtype,
-                row,
-                mut buffer,
-            } => {
+            Self::Own { dtype, row, mut buffer } => {
                 let shape = row.prepend(done)?;
                 buffer.truncate(shape.count() * dtype.size());
                 Some(Column::Uniform(Tensor::from_buffer(dtype, shape, buffer)?))
@@ -83,9 +70,7 @@ impl BlockKernel for ParseSingle {
     ) -> Result<BlockOut> {
         let mut owned = Vec::new();
         let records: &[Bytes] = match &inputs[0] {
-            Lane::Column(Column::Uniform(t))
-                if t.shape().rank() == 1 && t.dtype() == DType::String =>
-            {
+            Lane::Column(Column::Uniform(t)) if t.shape().rank() == 1 && t.dtype() == DType::String => {
                 &t.as_strings()[..n]
             }
             other => {
@@ -112,15 +97,12 @@ impl BlockKernel for ParseSingle {
                 )
             })
             .collect();
-        let mut given: Vec<Option<&mut RowsMut<'_>>> =
-            rows.iter_mut().map(Option::as_mut).collect();
+        let mut given: Vec<Option<&mut RowsMut<'_>>> = rows.iter_mut().map(Option::as_mut).collect();
         let mut dest: Vec<ColumnDest<'_>> = rooms
             .iter_mut()
             .enumerate()
             .map(|(i, room)| match room {
-                Room::Given => {
-                    ColumnDest::Plain(given[output[i]].take().expect("seen above").bytes())
-                }
+                Room::Given => ColumnDest::Plain(given[output[i]].take().expect("seen above").bytes()),
                 Room::Own { buffer, .. } => ColumnDest::Plain(buffer.as_mut_slice()),
                 Room::Strings { items, .. } => ColumnDest::Strings(items),
                 Room::Values(values) => ColumnDest::Values(values),
@@ -132,11 +114,7 @@ impl BlockKernel for ParseSingle {
         for (i, room) in rooms.into_iter().enumerate() {
             columns[output[i]] = room.column(done)?;
         }
-        Ok(BlockOut {
-            columns,
-            done,
-            failed,
-        })
+        Ok(BlockOut { columns, done, failed })
     }
 }
 
@@ -154,11 +132,7 @@ mod tests {
             ("name".to_owned(), Feature::Bytes(vec![name.into()])),
             ("more".to_owned(), Feature::Floats(more.to_vec())),
         ];
-        Example {
-            features: Some(features.into_iter().collect()),
-        }
-        .encode()
-        .into()
+        Example { features: Some(features.into_iter().collect()) }.encode().into()
     }
 
     fn features() -> gristmill_plan::Attrs {
@@ -179,77 +153,36 @@ mod tests {
 
     #[test]
     fn one_record() {
-        let out = eval(
-            &OP,
-            &[Tensor::string(example(7, "x", &[0.5, 1.5])).into()],
-            features(),
-        )
-        .unwrap();
-        assert_eq!(
-            out[0].sparse().unwrap().values,
-            Tensor::vector(&[0.5f32, 1.5])
-        );
-        assert_eq!(
-            out[1..],
-            [Tensor::scalar(7i64).into(), Tensor::string("x").into()]
-        );
+        let out = eval(&OP, &[Tensor::string(example(7, "x", &[0.5, 1.5])).into()], features()).unwrap();
+        assert_eq!(out[0].sparse().unwrap().values, Tensor::vector(&[0.5f32, 1.5]));
+        assert_eq!(out[1..], [Tensor::scalar(7i64).into(), Tensor::string("x").into()]);
         let two: Value = Tensor::string_vector(vec!["".into(), "".into()]).into();
         assert!(
-            crate::testing::infer_err(&OP, &[two], features())
-                .contains("Input serialized must be a scalar")
+            crate::testing::infer_err(&OP, &[two], features()).contains("Input serialized must be a scalar")
         );
     }
 
     #[test]
     fn a_block_fills_the_rows_up_to_the_first_fault() {
-        let records = vec![
-            example(1, "a", &[]),
-            example(2, "b", &[9.0]),
-            "junk".into(),
-            example(3, "c", &[]),
-        ];
+        let records =
+            vec![example(1, "a", &[]), example(2, "b", &[9.0]), "junk".into(), example(3, "c", &[])];
         let column = Tensor::string_vector(records);
         let kernel = (OP.kernel)(&[Arg::from(&Value::from(column.row(0)))], &features()).unwrap();
         let mut scratch = Scratch::default();
-        let mut cx = OpCx {
-            scratch: &mut scratch,
-            draw: Draw::Eager { entropy: 0 },
-            op_id: 0,
-        };
+        let mut cx = OpCx { scratch: &mut scratch, draw: Draw::Eager { entropy: 0 }, op_id: 0 };
         let mut memory = [0u8; 32];
-        let mut rows = [
-            None,
-            Some(RowsMut::new(DType::I64, Shape::SCALAR, &mut memory)),
-            None,
-        ];
+        let mut rows = [None, Some(RowsMut::new(DType::I64, Shape::SCALAR, &mut memory)), None];
         let lanes = [Lane::Column(Column::Uniform(column))];
-        let out = kernel
-            .block()
-            .unwrap()
-            .run(&mut cx, &lanes, 4, &mut rows)
-            .unwrap();
+        let out = kernel.block().unwrap().run(&mut cx, &lanes, 4, &mut rows).unwrap();
         assert_eq!(out.done, 2);
-        assert!(
-            out.failed
-                .unwrap()
-                .message()
-                .contains("Could not parse example input")
-        );
+        assert!(out.failed.unwrap().message().contains("Could not parse example input"));
         assert!(out.columns[1].is_none());
-        assert_eq!(
-            memory[..16],
-            [1i64.to_ne_bytes(), 2i64.to_ne_bytes()].concat()
-        );
+        assert_eq!(memory[..16], [1i64.to_ne_bytes(), 2i64.to_ne_bytes()].concat());
         assert_eq!(
             out.columns[2],
-            Some(Column::Uniform(Tensor::string_vector(vec![
-                "a".into(),
-                "b".into()
-            ])))
+            Some(Column::Uniform(Tensor::string_vector(vec!["a".into(), "b".into()])))
         );
-        let Some(Column::Varied(sparse)) = &out.columns[0] else {
-            panic!("sparse values vary")
-        };
+        let Some(Column::Varied(sparse)) = &out.columns[0] else { panic!("sparse values vary") };
         assert_eq!(sparse[1].sparse().unwrap().values, Tensor::vector(&[9f32]));
     }
 }

@@ -87,34 +87,22 @@ pub(super) fn fill_normal<T: Drawn>(p: &mut Philox, to: &mut [T], mean: T, devia
 }
 
 /// Fills with integers in `[low, high)`, or over the whole range where no bounds are given.
-pub(super) fn fill_integers<T: Num>(
-    p: &mut Philox,
-    to: &mut [T],
-    bounds: Option<(T, T)>,
-) -> Result<()> {
+pub(super) fn fill_integers<T: Num>(p: &mut Philox, to: &mut [T], bounds: Option<(T, T)>) -> Result<()> {
     let wide = size_of::<T>() == 8;
     let mut word = || {
         let first = u64::from(p.next_u32());
-        if wide {
-            first | u64::from(p.next_u32()) << 32
-        } else {
-            first
-        }
+        if wide { first | u64::from(p.next_u32()) << 32 } else { first }
     };
     let Some((low, high)) = bounds else {
-        to.iter_mut()
-            .for_each(|v| *v = T::from_i128(i128::from(word())));
+        to.iter_mut().for_each(|v| *v = T::from_i128(i128::from(word())));
         return Ok(());
     };
     let (a, b) = (low.to_i128().unwrap_or(0), high.to_i128().unwrap_or(0));
     if a >= b {
-        return Err(Error::invalid(format!(
-            "need minval < maxval, got {a} >= {b}"
-        )));
+        return Err(Error::invalid(format!("need minval < maxval, got {a} >= {b}")));
     }
     let range = (b - a) as u64;
-    to.iter_mut()
-        .for_each(|v| *v = T::from_i128(a + i128::from(word() % range)));
+    to.iter_mut().for_each(|v| *v = T::from_i128(a + i128::from(word() % range)));
     Ok(())
 }
 
@@ -126,10 +114,6 @@ pub(super) fn check_dtype(dtype: DType, integers: bool) -> Result<()> {
     }
     Err(Error::invalid(format!(
         "dtype must be a float{}, found {dtype}",
-        if integers {
-            " or an integer of 32 or 64 bits"
-        } else {
-            ""
-        }
+        if integers { " or an integer of 32 or 64 bits" } else { "" }
     )))
 }

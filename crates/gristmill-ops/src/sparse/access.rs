@@ -4,14 +4,8 @@ use crate::array::support::kernel_of;
 use gristmill_plan::{ArgDef, Attrs, Class, OpDef};
 use gristmill_types::{DType, Error, PartialShape, Ragged, Result, Spec, Tensor};
 
-const SPARSE: &[ArgDef] = &[ArgDef {
-    name: "sp_input",
-    doc: "a sparse tensor",
-}];
-const RAGGED: &[ArgDef] = &[ArgDef {
-    name: "rt_input",
-    doc: "a ragged tensor",
-}];
+const SPARSE: &[ArgDef] = &[ArgDef { name: "sp_input", doc: "a sparse tensor" }];
+const RAGGED: &[ArgDef] = &[ArgDef { name: "rt_input", doc: "a ragged tensor" }];
 
 macro_rules! parts {
     ($($id:ident $name:literal $doc:literal $inputs:ident $attrs:expr, $infer:expr, $get:expr;)*) => { $(
@@ -39,10 +33,7 @@ macro_rules! parts {
     )* };
 }
 
-const AXIS: &[ArgDef] = &[ArgDef {
-    name: "axis",
-    doc: "which splits; 0 (default) is the outermost",
-}];
+const AXIS: &[ArgDef] = &[ArgDef { name: "axis", doc: "which splits; 0 (default) is the outermost" }];
 
 parts! {
     VALUES "sparse.values" "The values of a sparse tensor, `[n]`." SPARSE &[],
@@ -95,14 +86,9 @@ parts! {
 
 fn level(attrs: &Attrs, rank: usize) -> Result<usize> {
     let at = attrs.int_or("axis", 0)?;
-    usize::try_from(at)
-        .ok()
-        .filter(|&a| a < rank)
-        .ok_or_else(|| {
-            Error::invalid(format!(
-                "axis {at} is out of range for a ragged tensor with {rank} splits"
-            ))
-        })
+    usize::try_from(at).ok().filter(|&a| a < rank).ok_or_else(|| {
+        Error::invalid(format!("axis {at} is out of range for a ragged tensor with {rank} splits"))
+    })
 }
 
 /// The shape without its first `cut` dimensions, whose rows are joined.
@@ -117,23 +103,15 @@ fn inner(shape: &PartialShape, cut: usize) -> PartialShape {
 fn sparse(spec: &Spec) -> Result<(DType, Option<usize>)> {
     match spec {
         Spec::Sparse { dtype, shape } => Ok((*dtype, shape.rank())),
-        other => Err(Error::invalid(format!(
-            "expected a sparse tensor, found {other}"
-        ))),
+        other => Err(Error::invalid(format!("expected a sparse tensor, found {other}"))),
     }
 }
 
 /// Dtype, shape and number of splits of a ragged spec.
 pub(super) fn ragged(spec: &Spec) -> Result<(DType, &PartialShape, usize)> {
     match spec {
-        Spec::Ragged {
-            dtype,
-            shape,
-            ragged_rank,
-        } => Ok((*dtype, shape, *ragged_rank)),
-        other => Err(Error::invalid(format!(
-            "expected a ragged tensor, found {other}"
-        ))),
+        Spec::Ragged { dtype, shape, ragged_rank } => Ok((*dtype, shape, *ragged_rank)),
+        other => Err(Error::invalid(format!("expected a ragged tensor, found {other}"))),
     }
 }
 
@@ -153,11 +131,7 @@ mod tests {
             dense_shape: Tensor::vector(&[2i64, 2]),
         }
         .into();
-        let get = |op: &OpDef| {
-            eval(op, std::slice::from_ref(&s), attrs(&[]))
-                .unwrap()
-                .remove(0)
-        };
+        let get = |op: &OpDef| eval(op, std::slice::from_ref(&s), attrs(&[])).unwrap().remove(0);
         assert_eq!(get(&VALUES), Tensor::vector(&[5f32]).into());
         assert_eq!(get(&INDICES), indices.into());
         assert_eq!(get(&DENSE_SHAPE), Tensor::vector(&[2i64, 2]).into());
@@ -176,11 +150,7 @@ mod tests {
         }
         .into();
         let get = |op: &OpDef| {
-            let a = if op.attrs.is_empty() {
-                attrs(&[])
-            } else {
-                attrs(&[("axis", Attr::Int(1))])
-            };
+            let a = if op.attrs.is_empty() { attrs(&[]) } else { attrs(&[("axis", Attr::Int(1))]) };
             eval(op, std::slice::from_ref(&r), a).unwrap().remove(0)
         };
         assert_eq!(get(&FLAT_VALUES), Tensor::vector(&[1i32, 2, 3]).into());
@@ -188,9 +158,6 @@ mod tests {
         assert_eq!(get(&ROW_LENGTHS), Tensor::vector(&[2i64, 1]).into());
         let v = get(&RAGGED_VALUES);
         assert_eq!(v.ragged().unwrap().row_splits, vec![innermost]);
-        assert_eq!(
-            eval(&RAGGED_VALUES, &[v], attrs(&[])).unwrap()[0],
-            Tensor::vector(&[1i32, 2, 3]).into()
-        );
+        assert_eq!(eval(&RAGGED_VALUES, &[v], attrs(&[])).unwrap()[0], Tensor::vector(&[1i32, 2, 3]).into());
     }
 }

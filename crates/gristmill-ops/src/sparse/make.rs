@@ -9,18 +9,9 @@ pub(crate) static SPARSE: OpDef = OpDef {
     name: "sparse.make",
     doc: "A sparse tensor from its parts.",
     inputs: &[
-        ArgDef {
-            name: "indices",
-            doc: "integers `[n, rank]`",
-        },
-        ArgDef {
-            name: "values",
-            doc: "any dtype, `[n]`",
-        },
-        ArgDef {
-            name: "dense_shape",
-            doc: "integers `[rank]`",
-        },
+        ArgDef { name: "indices", doc: "integers `[n, rank]`" },
+        ArgDef { name: "values", doc: "any dtype, `[n]`" },
+        ArgDef { name: "dense_shape", doc: "integers `[rank]`" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -34,14 +25,8 @@ pub(crate) static RAGGED: OpDef = OpDef {
     name: "ragged.make",
     doc: "A ragged tensor from its flat values and nested row splits, outermost first.",
     inputs: &[
-        ArgDef {
-            name: "flat_values",
-            doc: "any dtype, `[total, ...]`",
-        },
-        ArgDef {
-            name: "nested_row_splits*",
-            doc: "integers `[rows + 1]` each, rising from 0",
-        },
+        ArgDef { name: "flat_values", doc: "any dtype, `[total, ...]`" },
+        ArgDef { name: "nested_row_splits*", doc: "integers `[rows + 1]` each, rising from 0" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -54,27 +39,17 @@ pub(crate) static RAGGED: OpDef = OpDef {
 fn infer_sparse(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     shapes::expect_ints(&args[0], "indices")?;
     shapes::expect_ints(&args[2], "dense_shape")?;
-    let rank = args[2]
-        .spec
-        .shape()
-        .dim(0)
-        .or_else(|| args[0].spec.shape().dim(1));
+    let rank = args[2].spec.shape().dim(0).or_else(|| args[0].spec.shape().dim(1));
     let shape = match shapes::constant_ints(&args[2]) {
         Some(dims) => PartialShape::from(&shapes::shape_of(&dims)?),
         None => rank.map_or(PartialShape::UNKNOWN, PartialShape::of_rank),
     };
-    Ok(vec![Spec::Sparse {
-        dtype: args[1].dtype(),
-        shape,
-    }])
+    Ok(vec![Spec::Sparse { dtype: args[1].dtype(), shape }])
 }
 
 fn kernel_sparse(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
     kernel_of(|inputs, out| {
-        let (indices, values) = (
-            cast_tensor(inputs[0].tensor()?, DType::I64)?,
-            inputs[1].tensor()?.clone(),
-        );
+        let (indices, values) = (cast_tensor(inputs[0].tensor()?, DType::I64)?, inputs[1].tensor()?.clone());
         let dense_shape = cast_tensor(inputs[2].tensor()?, DType::I64)?;
         let (n, rank) = (values.count(), dense_shape.count());
         if indices.dims() != [n, rank]
@@ -89,14 +64,7 @@ fn kernel_sparse(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
             )));
         }
         shapes::shape_from(&dense_shape)?;
-        out.put(
-            0,
-            Sparse {
-                indices,
-                values,
-                dense_shape,
-            },
-        );
+        out.put(0, Sparse { indices, values, dense_shape });
         Ok(())
     })
 }
@@ -104,9 +72,7 @@ fn kernel_sparse(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
 fn infer_ragged(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     let ragged_rank = args.len() - 1;
     if ragged_rank == 0 {
-        return Err(Error::invalid(
-            "a ragged tensor takes at least one vector of row splits",
-        ));
+        return Err(Error::invalid("a ragged tensor takes at least one vector of row splits"));
     }
     for a in &args[1..] {
         shapes::expect_ints(a, "row splits")?;
@@ -121,11 +87,7 @@ fn infer_ragged(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
         Some([]) => return Err(Error::invalid("flat_values must not be a scalar")),
         None => PartialShape::UNKNOWN,
     };
-    Ok(vec![Spec::Ragged {
-        dtype: args[0].dtype(),
-        shape,
-        ragged_rank,
-    }])
+    Ok(vec![Spec::Ragged { dtype: args[0].dtype(), shape, ragged_rank }])
 }
 
 fn kernel_ragged(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
@@ -144,22 +106,14 @@ fn kernel_ragged(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
                     .ok_or_else(|| Error::invalid("flat_values must not be a scalar"))?,
             };
             let s = splits.as_slice::<i64>()?;
-            if s.first() != Some(&0)
-                || s.windows(2).any(|w| w[0] > w[1])
-                || s.last() != Some(&(rows as i64))
+            if s.first() != Some(&0) || s.windows(2).any(|w| w[0] > w[1]) || s.last() != Some(&(rows as i64))
             {
                 return Err(Error::invalid(format!(
                     "row splits {level} must rise from 0 to {rows}, found {splits:?}"
                 )));
             }
         }
-        out.put(
-            0,
-            Ragged {
-                flat_values,
-                row_splits,
-            },
-        );
+        out.put(0, Ragged { flat_values, row_splits });
         Ok(())
     })
 }
@@ -171,17 +125,9 @@ mod tests {
 
     #[test]
     fn makes_and_checks() {
-        let splits = |v: &[i32]| {
-            [
-                Tensor::vector(&[1f32, 2.0]).into(),
-                Tensor::vector(v).into(),
-            ]
-        };
+        let splits = |v: &[i32]| [Tensor::vector(&[1f32, 2.0]).into(), Tensor::vector(v).into()];
         let r = eval(&RAGGED, &splits(&[0, 0, 2]), attrs(&[])).unwrap();
-        assert_eq!(
-            r[0].ragged().unwrap().row_splits[0],
-            Tensor::vector(&[0i64, 0, 2])
-        );
+        assert_eq!(r[0].ragged().unwrap().row_splits[0], Tensor::vector(&[0i64, 0, 2]));
         for bad in [&[0, 3][..], &[1, 2], &[0, 2, 1, 2], &[]] {
             assert!(eval(&RAGGED, &splits(bad), attrs(&[])).is_err());
         }
@@ -196,18 +142,11 @@ mod tests {
             attrs(&[]),
         )
         .unwrap();
-        assert_eq!(
-            s[0].sparse().unwrap().indices.as_slice::<i64>().unwrap(),
-            &[1]
-        );
+        assert_eq!(s[0].sparse().unwrap().indices.as_slice::<i64>().unwrap(), &[1]);
         assert!(
             eval(
                 &SPARSE,
-                &[
-                    indices.into(),
-                    Tensor::vector(&[1i32, 2]).into(),
-                    Tensor::vector(&[3i64]).into()
-                ],
+                &[indices.into(), Tensor::vector(&[1i32, 2]).into(), Tensor::vector(&[3i64]).into()],
                 attrs(&[])
             )
             .is_err()

@@ -33,10 +33,7 @@ fn check_pad(args: &[Arg], dtype: DType) -> Result<()> {
             "default_value must be a scalar of dtype {dtype}, found {}",
             pad.spec
         ))),
-        _ => Err(Error::invalid(format!(
-            "expected one default value, found {}",
-            args.len() - 1
-        ))),
+        _ => Err(Error::invalid(format!("expected one default value, found {}", args.len() - 1))),
     }
 }
 

@@ -10,19 +10,10 @@ pub(crate) static OP: OpDef = OpDef {
     doc: "The dense form of a sparse tensor.\n\n\
           Positions without a value get the default. Indices that are out of bounds, out of order or repeated are an error.",
     inputs: &[
-        ArgDef {
-            name: "sp_input",
-            doc: "a sparse tensor",
-        },
-        ArgDef {
-            name: "default_value*",
-            doc: "a scalar of its dtype; default 0 or the empty string",
-        },
+        ArgDef { name: "sp_input", doc: "a sparse tensor" },
+        ArgDef { name: "default_value*", doc: "a scalar of its dtype; default 0 or the empty string" },
     ],
-    attrs: &[ArgDef {
-        name: "validate_indices",
-        doc: "whether order and repeats are checked; default True",
-    }],
+    attrs: &[ArgDef { name: "validate_indices", doc: "whether order and repeats are checked; default True" }],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -36,9 +27,7 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
             super::check_pad(args, *dtype)?;
             Ok(vec![Spec::tensor(*dtype, shape.clone())])
         }
-        other => Err(Error::invalid(format!(
-            "expected a sparse tensor, found {other}"
-        ))),
+        other => Err(Error::invalid(format!("expected a sparse tensor, found {other}"))),
     }
 }
 
@@ -46,12 +35,7 @@ fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let validate = attrs.bool_or("validate_indices", true)?;
     kernel_of(move |inputs, out| {
         let s = inputs[0].sparse()?;
-        to_dense(
-            s,
-            &pad_value(&inputs[1..], s.values.dtype())?,
-            validate,
-            out,
-        )
+        to_dense(s, &pad_value(&inputs[1..], s.values.dtype())?, validate, out)
     })
 }
 
@@ -83,8 +67,10 @@ fn to_dense(s: &Sparse, fill: &Tensor, validate: bool, out: &mut Outs<'_>) -> Re
             return Err(if last == Some(index) {
                 Error::invalid(format!("indices[{k}] = {index:?} is repeated"))
             } else {
-                Error::invalid(format!("indices[{k}] = {index:?} is out of order: many sparse ops require sorted indices"))
-                    .hint("sort the indices, last dimension fastest")
+                Error::invalid(format!(
+                    "indices[{k}] = {index:?} is out of order: many sparse ops require sorted indices"
+                ))
+                .hint("sort the indices, last dimension fastest")
             });
         }
         last = Some(index);
@@ -117,31 +103,16 @@ mod tests {
     use gristmill_types::Value;
 
     fn sparse(indices: &[i64], shape: &[i64], values: &[i64]) -> Value {
-        let indices =
-            Tensor::from_vec(Shape::new(&[values.len(), shape.len()]).unwrap(), indices).unwrap();
-        Sparse {
-            indices,
-            values: Tensor::vector(values),
-            dense_shape: Tensor::vector(shape),
-        }
-        .into()
+        let indices = Tensor::from_vec(Shape::new(&[values.len(), shape.len()]).unwrap(), indices).unwrap();
+        Sparse { indices, values: Tensor::vector(values), dense_shape: Tensor::vector(shape) }.into()
     }
 
     #[test]
     fn fills_between_values() {
-        let out = eval(
-            &OP,
-            &[
-                sparse(&[0, 1, 1, 0], &[2, 3], &[5, 6]),
-                Tensor::scalar(-1i64).into(),
-            ],
-            attrs(&[]),
-        )
-        .unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<i64>().unwrap(),
-            &[-1, 5, -1, 6, -1, -1]
-        );
+        let out =
+            eval(&OP, &[sparse(&[0, 1, 1, 0], &[2, 3], &[5, 6]), Tensor::scalar(-1i64).into()], attrs(&[]))
+                .unwrap();
+        assert_eq!(out[0].tensor().unwrap().as_slice::<i64>().unwrap(), &[-1, 5, -1, 6, -1, -1]);
         let none = eval(&OP, &[sparse(&[], &[2], &[])], attrs(&[])).unwrap();
         assert_eq!(none[0], Tensor::vector(&[0i64, 0]).into());
         let a = attrs(&[("validate_indices", Attr::Bool(false))]);
@@ -153,11 +124,8 @@ mod tests {
 
     #[test]
     fn indices_are_checked() {
-        let e = |i: &[i64]| {
-            eval(&OP, &[sparse(i, &[3], &vec![1; i.len()])], attrs(&[]))
-                .unwrap_err()
-                .to_string()
-        };
+        let e =
+            |i: &[i64]| eval(&OP, &[sparse(i, &[3], &vec![1; i.len()])], attrs(&[])).unwrap_err().to_string();
         assert!(e(&[1, 0]).contains("indices[1] = [0] is out of order"));
         assert!(e(&[1, 1]).contains("indices[1] = [1] is repeated"));
         assert!(e(&[5]).contains("indices[0] = [5] is out of bounds: need 0 <= index < [3]"));

@@ -11,14 +11,8 @@ pub(crate) static TO_TENSOR: OpDef = OpDef {
     name: "ragged.to_tensor",
     doc: "The dense form of a ragged tensor: rows are filled up to the longest, or cut to a given shape.",
     inputs: &[
-        ArgDef {
-            name: "rt_input",
-            doc: "a ragged tensor",
-        },
-        ArgDef {
-            name: "default_value*",
-            doc: "a scalar of its dtype; default 0 or the empty string",
-        },
+        ArgDef { name: "rt_input", doc: "a ragged tensor" },
+        ArgDef { name: "default_value*", doc: "a scalar of its dtype; default 0 or the empty string" },
     ],
     attrs: &[ArgDef {
         name: "shape",
@@ -35,14 +29,8 @@ pub(crate) static GET: OpDef = OpDef {
     name: "ragged.get",
     doc: "One row of a ragged tensor; a negative index counts from the end.",
     inputs: &[
-        ArgDef {
-            name: "rt_input",
-            doc: "a ragged tensor",
-        },
-        ArgDef {
-            name: "index",
-            doc: "an integer scalar",
-        },
+        ArgDef { name: "rt_input", doc: "a ragged tensor" },
+        ArgDef { name: "index", doc: "an integer scalar" },
     ],
     attrs: &[],
     class: Class::Pure,
@@ -56,20 +44,11 @@ pub(crate) static GET: OpDef = OpDef {
     kernel: |_, _| {
         kernel_of(|inputs, out| {
             inputs[0].ragged()?;
-            let (rows, given) = (
-                inputs[0].outer_len().unwrap_or(0) as i64,
-                inputs[1].tensor()?.item_i64()?,
-            );
-            let at = if given < 0 {
-                given.saturating_add(rows)
-            } else {
-                given
-            };
+            let (rows, given) = (inputs[0].outer_len().unwrap_or(0) as i64, inputs[1].tensor()?.item_i64()?);
+            let at = if given < 0 { given.saturating_add(rows) } else { given };
             if !(0..rows).contains(&at) {
-                return Err(Error::invalid(format!(
-                    "slice index {given} of dimension 0 out of bounds"
-                ))
-                .hint(format!("the ragged tensor has {rows} rows")));
+                return Err(Error::invalid(format!("slice index {given} of dimension 0 out of bounds"))
+                    .hint(format!("the ragged tensor has {rows} rows")));
             }
             out.put(0, inputs[0].unstack(at as usize)?);
             Ok(())
@@ -82,10 +61,9 @@ fn wanted(attrs: &Attrs, rank: usize) -> Result<Vec<Option<usize>>> {
     match shape.dims() {
         None => Ok(vec![None; rank]),
         Some(dims) if dims.len() == rank => Ok(dims.to_vec()),
-        Some(dims) => Err(Error::invalid(format!(
-            "shape has {} dimensions, the ragged tensor {rank}",
-            dims.len()
-        ))),
+        Some(dims) => {
+            Err(Error::invalid(format!("shape has {} dimensions, the ragged tensor {rank}", dims.len())))
+        }
     }
 }
 
@@ -94,11 +72,7 @@ fn infer_dense(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     super::check_pad(args, dtype)?;
     let shape = match shape.dims() {
         Some(dims) => PartialShape::new(
-            wanted(attrs, dims.len())?
-                .into_iter()
-                .zip(dims)
-                .map(|(w, d)| w.or(*d))
-                .collect(),
+            wanted(attrs, dims.len())?.into_iter().zip(dims).map(|(w, d)| w.or(*d)).collect(),
         ),
         None => attrs.shape_or("shape", PartialShape::UNKNOWN)?,
     };
@@ -110,25 +84,14 @@ fn kernel_dense(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     kernel_of(move |inputs, out| {
         let r = inputs[0].ragged()?;
         let fill = pad_value(&inputs[1..], r.flat_values.dtype())?;
-        let splits = r
-            .row_splits
-            .iter()
-            .map(|s| s.as_slice::<i64>())
-            .collect::<Result<Vec<_>>>()?;
+        let splits = r.row_splits.iter().map(|s| s.as_slice::<i64>()).collect::<Result<Vec<_>>>()?;
         let mut dims = vec![splits.first().map_or(0, |s| s.len().saturating_sub(1))];
-        dims.extend(splits.iter().map(|s| {
-            s.windows(2)
-                .map(|w| (w[1] - w[0]).max(0) as usize)
-                .max()
-                .unwrap_or(0)
-        }));
+        dims.extend(
+            splits.iter().map(|s| s.windows(2).map(|w| (w[1] - w[0]).max(0) as usize).max().unwrap_or(0)),
+        );
         let inner = &r.flat_values.dims()[1..];
         dims.extend_from_slice(inner);
-        for (i, (d, w)) in dims
-            .iter_mut()
-            .zip(wanted(&attrs, splits.len() + 1 + inner.len())?)
-            .enumerate()
-        {
+        for (i, (d, w)) in dims.iter_mut().zip(wanted(&attrs, splits.len() + 1 + inner.len())?).enumerate() {
             if i > splits.len() && w.is_some_and(|w| w != *d) {
                 return Err(Error::invalid(format!(
                     "dimension {i} is {d} in every row, the shape says {w:?}"
@@ -140,14 +103,7 @@ fn kernel_dense(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
         let row = inner.iter().product();
         writer::write(out, 0, r.flat_values.dtype(), shape, |w| {
             let rows = splits.first().map_or(0, |s| s.len().saturating_sub(1));
-            Fill {
-                r,
-                splits: &splits,
-                dims: &dims,
-                row,
-                fill: &fill,
-            }
-            .rows(w, 0, 0, rows);
+            Fill { r, splits: &splits, dims: &dims, row, fill: &fill }.rows(w, 0, 0, rows);
             Ok(())
         })
     })
@@ -168,14 +124,11 @@ impl Fill<'_> {
         let n = size.min(end.saturating_sub(start));
         match self.splits.get(level) {
             None => w.run(&self.r.flat_values, start * self.row, n * self.row),
-            Some(s) => (start..start + n)
-                .for_each(|i| self.rows(w, level + 1, s[i] as usize, s[i + 1] as usize)),
+            Some(s) => {
+                (start..start + n).for_each(|i| self.rows(w, level + 1, s[i] as usize, s[i + 1] as usize))
+            }
         }
-        w.repeat(
-            self.fill,
-            0,
-            (size - n) * self.dims[level + 1..].iter().product::<usize>(),
-        );
+        w.repeat(self.fill, 0, (size - n) * self.dims[level + 1..].iter().product::<usize>());
     }
 }
 
@@ -188,11 +141,7 @@ mod tests {
 
     fn r() -> Value {
         let splits = vec![Tensor::vector(&[0i64, 2, 2]), Tensor::vector(&[0i64, 1, 3])];
-        Ragged {
-            flat_values: Tensor::vector(&[1i32, 2, 3]),
-            row_splits: splits,
-        }
-        .into()
+        Ragged { flat_values: Tensor::vector(&[1i32, 2, 3]), row_splits: splits }.into()
     }
 
     #[test]
@@ -205,25 +154,14 @@ mod tests {
         );
         let shape = Attr::Shape(PartialShape::new(vec![None, Some(1), Some(3)]));
         let out = eval(&TO_TENSOR, &[r()], attrs(&[("shape", shape)])).unwrap();
-        assert_eq!(
-            out[0].tensor().unwrap().as_slice::<i32>().unwrap(),
-            &[1, 0, 0, 0, 0, 0]
-        );
+        assert_eq!(out[0].tensor().unwrap().as_slice::<i32>().unwrap(), &[1, 0, 0, 0, 0, 0]);
     }
 
     #[test]
     fn rows() {
         let row = eval(&GET, &[r(), Tensor::scalar(-2i32).into()], attrs(&[])).unwrap();
-        assert_eq!(
-            row[0].ragged().unwrap().row_splits[0],
-            Tensor::vector(&[0i64, 1, 3])
-        );
-        let values = eval(
-            &GET,
-            &[row[0].clone(), Tensor::scalar(1i32).into()],
-            attrs(&[]),
-        )
-        .unwrap();
+        assert_eq!(row[0].ragged().unwrap().row_splits[0], Tensor::vector(&[0i64, 1, 3]));
+        let values = eval(&GET, &[row[0].clone(), Tensor::scalar(1i32).into()], attrs(&[])).unwrap();
         assert_eq!(values[0], Tensor::vector(&[2i32, 3]).into());
         assert!(
             eval(&GET, &[r(), Tensor::scalar(2i32).into()], attrs(&[]))

@@ -7,27 +7,12 @@ use gristmill_types::{Bytes, DType, Error, Result, Tensor, Value};
 pub(crate) static OP: OpDef = OpDef {
     name: "strings.as_string",
     doc: "Each number printed as C's printf does; floats get 6 decimals unless told otherwise.",
-    inputs: &[ArgDef {
-        name: "input",
-        doc: "numbers, bools or strings",
-    }],
+    inputs: &[ArgDef { name: "input", doc: "numbers, bools or strings" }],
     attrs: &[
-        ArgDef {
-            name: "precision",
-            doc: "digits after the point; -1 (default) is 6. Floats only",
-        },
-        ArgDef {
-            name: "scientific",
-            doc: "whether floats are printed as 1.5e+00; default False",
-        },
-        ArgDef {
-            name: "shortest",
-            doc: "whether the shorter of both forms is printed; default False",
-        },
-        ArgDef {
-            name: "width",
-            doc: "least number of characters; -1 (default) is no limit",
-        },
+        ArgDef { name: "precision", doc: "digits after the point; -1 (default) is 6. Floats only" },
+        ArgDef { name: "scientific", doc: "whether floats are printed as 1.5e+00; default False" },
+        ArgDef { name: "shortest", doc: "whether the shorter of both forms is printed; default False" },
+        ArgDef { name: "width", doc: "least number of characters; -1 (default) is no limit" },
         ArgDef {
             name: "fill",
             doc: "what fills up to width: empty or space (default), 0, or - to fill at the end",
@@ -60,16 +45,11 @@ struct Format {
 
 impl Format {
     fn of(attrs: &Attrs, dtype: DType) -> Result<Self> {
-        let (scientific, shortest) = (
-            attrs.bool_or("scientific", false)?,
-            attrs.bool_or("shortest", false)?,
-        );
+        let (scientific, shortest) = (attrs.bool_or("scientific", false)?, attrs.bool_or("shortest", false)?);
         let (precision, width) = (attrs.int_or("precision", -1)?, attrs.int_or("width", -1)?);
         let fill = attrs.str_or("fill", String::new())?;
         if scientific && shortest {
-            return Err(Error::invalid(
-                "cannot select both scientific and shortest notation",
-            ));
+            return Err(Error::invalid("cannot select both scientific and shortest notation"));
         }
         if !dtype.is_float() && (scientific || shortest || precision >= 0) {
             return Err(Error::invalid(format!(
@@ -77,9 +57,7 @@ impl Format {
             )));
         }
         if !matches!(fill.as_str(), "" | " " | "0" | "-") {
-            return Err(Error::invalid(format!(
-                "fill must be empty, a space, 0 or -, found {fill:?}"
-            )));
+            return Err(Error::invalid(format!("fill must be empty, a space, 0 or -, found {fill:?}")));
         }
         if precision > 1000 || width > 1000 {
             return Err(Error::invalid("precision and width must be at most 1000"));
@@ -133,20 +111,13 @@ fn scientific(v: f64, precision: usize) -> String {
     let s = format!("{v:.precision$e}");
     let (mantissa, exponent) = s.split_once('e').unwrap_or((&s, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    format!(
-        "{mantissa}e{}{:02}",
-        if exponent < 0 { '-' } else { '+' },
-        exponent.abs()
-    )
+    format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
 
 /// C's `%g`.
 fn shortest(v: f64, precision: usize) -> String {
     let e = scientific(v, precision - 1);
-    let exponent: i32 = e
-        .split_once('e')
-        .and_then(|(_, x)| x.parse().ok())
-        .unwrap_or(0);
+    let exponent: i32 = e.split_once('e').and_then(|(_, x)| x.parse().ok()).unwrap_or(0);
     let trim = |s: &str| {
         if s.contains('.') {
             s.trim_end_matches('0').trim_end_matches('.').to_string()
@@ -158,48 +129,33 @@ fn shortest(v: f64, precision: usize) -> String {
         let (mantissa, x) = e.split_once('e').unwrap_or((&e, "+00"));
         return format!("{}e{x}", trim(mantissa));
     }
-    trim(&format!(
-        "{v:.*}",
-        (precision as i32 - 1 - exponent).max(0) as usize
-    ))
+    trim(&format!("{v:.*}", (precision as i32 - 1 - exponent).max(0) as usize))
 }
 
 fn kernel(args: &[gristmill_plan::Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let format = Format::of(attrs, args[0].dtype())?;
-    Ok(Box::new(OnFlat(
-        move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
-            let t = inputs[0].tensor()?;
-            let items = print(t, &format)?;
-            out.put(0, super::each::strings(t, items)?);
-            Ok(())
-        },
-    )))
+    Ok(Box::new(OnFlat(move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+        let t = inputs[0].tensor()?;
+        let items = print(t, &format)?;
+        out.put(0, super::each::strings(t, items)?);
+        Ok(())
+    })))
 }
 
 fn print(t: &Tensor, f: &Format) -> Result<Vec<Bytes>> {
     macro_rules! whole {
         ($t:ty) => {
-            t.as_slice::<$t>()?
-                .iter()
-                .map(|v| f.padded(v.to_string()))
-                .collect()
+            t.as_slice::<$t>()?.iter().map(|v| f.padded(v.to_string())).collect()
         };
     }
     macro_rules! real {
         ($t:ty, $wide:expr) => {
-            t.as_slice::<$t>()?
-                .iter()
-                .map(|v| f.padded(f.float($wide(*v))))
-                .collect()
+            t.as_slice::<$t>()?.iter().map(|v| f.padded(f.float($wide(*v)))).collect()
         };
     }
     Ok(match t.dtype() {
         DType::String => t.as_strings().to_vec(),
-        DType::Bool => t
-            .bytes()
-            .iter()
-            .map(|v| f.padded((*v != 0).to_string()))
-            .collect(),
+        DType::Bool => t.bytes().iter().map(|v| f.padded((*v != 0).to_string())).collect(),
         DType::U8 => whole!(u8),
         DType::U16 => whole!(u16),
         DType::U32 => whole!(u32),
@@ -230,17 +186,8 @@ mod tests {
     fn prints_as_printf() {
         assert_eq!(call(Tensor::scalar(-0.0f32), &[]), "-0.000000");
         assert_eq!(call(Tensor::scalar(1e10f32), &[]), "10000000000.000000");
-        assert_eq!(
-            call(Tensor::scalar(2.345f32), &[("precision", Attr::Int(2))]),
-            "2.35"
-        );
-        assert_eq!(
-            call(
-                Tensor::scalar(1500.0f64),
-                &[("scientific", Attr::Bool(true))]
-            ),
-            "1.500000e+03"
-        );
+        assert_eq!(call(Tensor::scalar(2.345f32), &[("precision", Attr::Int(2))]), "2.35");
+        assert_eq!(call(Tensor::scalar(1500.0f64), &[("scientific", Attr::Bool(true))]), "1.500000e+03");
         for (v, text) in [
             (0.0001, "0.0001"),
             (1e-5, "1e-05"),
@@ -249,10 +196,7 @@ mod tests {
             (0.5, "0.5"),
             (0.0, "0"),
         ] {
-            assert_eq!(
-                call(Tensor::scalar(v), &[("shortest", Attr::Bool(true))]),
-                text
-            );
+            assert_eq!(call(Tensor::scalar(v), &[("shortest", Attr::Bool(true))]), text);
         }
         let wide = [("width", Attr::Int(4)), ("fill", Attr::Str("0".into()))];
         assert_eq!(call(Tensor::scalar(-7i32), &wide), "-007");

@@ -4,14 +4,9 @@ use super::each;
 use gristmill_plan::{ArgDef, Attrs, Class, Kernel, OpDef};
 use gristmill_types::{Bytes, DType, Error, Result};
 
-const INPUTS: &[ArgDef] = &[ArgDef {
-    name: "input",
-    doc: "strings",
-}];
-const ENCODING: &[ArgDef] = &[ArgDef {
-    name: "encoding",
-    doc: "empty (default): ASCII letters only; utf-8: all letters",
-}];
+const INPUTS: &[ArgDef] = &[ArgDef { name: "input", doc: "strings" }];
+const ENCODING: &[ArgDef] =
+    &[ArgDef { name: "encoding", doc: "empty (default): ASCII letters only; utf-8: all letters" }];
 
 pub(crate) static LOWER: OpDef = OpDef {
     name: "strings.lower",
@@ -56,11 +51,7 @@ pub(crate) static STRIP: OpDef = OpDef {
     },
 };
 
-fn kernel(
-    attrs: &Attrs,
-    ascii: fn(&[u8]) -> Vec<u8>,
-    all: fn(&str) -> String,
-) -> Result<Box<dyn Kernel>> {
+fn kernel(attrs: &Attrs, ascii: fn(&[u8]) -> Vec<u8>, all: fn(&str) -> String) -> Result<Box<dyn Kernel>> {
     match attrs.str_or("encoding", String::new())?.as_str() {
         "" => each::to_string(move |s| Ok(Bytes::from(ascii(s)))),
         "utf-8" => each::to_string(move |s| {
@@ -68,9 +59,7 @@ fn kernel(
                 .map_err(|_| Error::invalid(format!("input is not valid UTF-8: {s:?}")))?;
             Ok(Bytes::from(all(text).as_str()))
         }),
-        other => Err(Error::invalid(format!(
-            "encoding must be empty or utf-8, found {other}"
-        ))),
+        other => Err(Error::invalid(format!("encoding must be empty or utf-8, found {other}"))),
     }
 }
 
@@ -84,21 +73,10 @@ mod tests {
     #[test]
     fn changes_letters() {
         let call = |op: &OpDef, s: &str, a: Attrs| {
-            eval(op, &[Tensor::string(s).into()], a).unwrap()[0]
-                .tensor()
-                .unwrap()
-                .as_strings()[0]
-                .to_vec()
+            eval(op, &[Tensor::string(s).into()], a).unwrap()[0].tensor().unwrap().as_strings()[0].to_vec()
         };
         assert_eq!(call(&LOWER, "ABC É", attrs(&[])), "abc É".as_bytes());
-        assert_eq!(
-            call(
-                &UPPER,
-                "abé",
-                attrs(&[("encoding", Attr::Str("utf-8".into()))])
-            ),
-            "ABÉ".as_bytes()
-        );
+        assert_eq!(call(&UPPER, "abé", attrs(&[("encoding", Attr::Str("utf-8".into()))])), "ABÉ".as_bytes());
         assert_eq!(call(&STRIP, "  a b \n", attrs(&[])), b"a b");
         assert_eq!(call(&STRIP, "\t", attrs(&[])), b"");
     }

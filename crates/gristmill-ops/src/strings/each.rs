@@ -14,23 +14,20 @@ pub(super) fn expect_strings(found: DType) -> Result<()> {
     if found == DType::String {
         return Ok(());
     }
-    Err(Error::invalid(format!("expected strings, found {found}"))
-        .hint("strings.as_string prints numbers"))
+    Err(Error::invalid(format!("expected strings, found {found}")).hint("strings.as_string prints numbers"))
 }
 
 /// A kernel from strings to strings.
 pub(super) fn to_string(
     f: impl Fn(&Bytes) -> Result<Bytes> + Send + Sync + 'static,
 ) -> Result<Box<dyn Kernel>> {
-    Ok(Box::new(OnFlat(
-        move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
-            let t = inputs[0].tensor()?;
-            expect_strings(t.dtype())?;
-            let items = t.as_strings().iter().map(&f).collect::<Result<Vec<_>>>()?;
-            out.put(0, strings(t, items)?);
-            Ok(())
-        },
-    )))
+    Ok(Box::new(OnFlat(move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+        let t = inputs[0].tensor()?;
+        expect_strings(t.dtype())?;
+        let items = t.as_strings().iter().map(&f).collect::<Result<Vec<_>>>()?;
+        out.put(0, strings(t, items)?);
+        Ok(())
+    })))
 }
 
 /// A tensor of the shape of `t`.
@@ -48,16 +45,14 @@ pub(super) fn strings(t: &Tensor, mut items: Vec<Bytes>) -> Result<Tensor> {
 pub(super) fn to_number<T: Element>(
     f: impl Fn(&Bytes) -> Result<T> + Send + Sync + 'static,
 ) -> Result<Box<dyn Kernel>> {
-    Ok(Box::new(OnFlat(
-        move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
-            let t = inputs[0].tensor()?;
-            expect_strings(t.dtype())?;
-            for (to, s) in out.typed::<T>(0, *t.shape()).iter_mut().zip(t.as_strings()) {
-                *to = f(s)?;
-            }
-            Ok(())
-        },
-    )))
+    Ok(Box::new(OnFlat(move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+        let t = inputs[0].tensor()?;
+        expect_strings(t.dtype())?;
+        for (to, s) in out.typed::<T>(0, *t.shape()).iter_mut().zip(t.as_strings()) {
+            *to = f(s)?;
+        }
+        Ok(())
+    })))
 }
 
 /// The length of the UTF-8 character that starts with this byte; 1 for stray bytes.
@@ -85,8 +80,6 @@ pub(super) fn utf8_unit(unit: &str) -> Result<bool> {
     match unit {
         "BYTE" => Ok(false),
         "UTF8_CHAR" => Ok(true),
-        other => Err(Error::invalid(format!(
-            "unit must be BYTE or UTF8_CHAR, found {other}"
-        ))),
+        other => Err(Error::invalid(format!("unit must be BYTE or UTF8_CHAR, found {other}"))),
     }
 }

@@ -6,18 +6,13 @@ use crate::array::support::{kernel_of, shapes};
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpDef};
 use gristmill_types::{Bytes, DType, Error, PartialShape, Result, Shape, Spec, Tensor};
 
-const SEPARATOR: ArgDef = ArgDef {
-    name: "separator",
-    doc: "what stands between two strings; default nothing",
-};
+const SEPARATOR: ArgDef =
+    ArgDef { name: "separator", doc: "what stands between two strings; default nothing" };
 
 pub(crate) static JOIN: OpDef = OpDef {
     name: "strings.join",
     doc: "The strings of several tensors joined element by element.\n\nScalars go with every element.",
-    inputs: &[ArgDef {
-        name: "inputs*",
-        doc: "string tensors of one shape, or scalars",
-    }],
+    inputs: &[ArgDef { name: "inputs*", doc: "string tensors of one shape, or scalars" }],
     attrs: &[SEPARATOR],
     class: Class::Pure,
     total: false,
@@ -29,19 +24,13 @@ pub(crate) static JOIN: OpDef = OpDef {
 pub(crate) static REDUCE_JOIN: OpDef = OpDef {
     name: "strings.reduce_join",
     doc: "The strings along dimensions joined into one.",
-    inputs: &[ArgDef {
-        name: "inputs",
-        doc: "strings",
-    }],
+    inputs: &[ArgDef { name: "inputs", doc: "strings" }],
     attrs: &[
         ArgDef {
             name: "axis",
             doc: "the dimensions, in the order in which they are joined; None (default) takes all",
         },
-        ArgDef {
-            name: "keepdims",
-            doc: "whether they stay with size 1; default False",
-        },
+        ArgDef { name: "keepdims", doc: "whether they stay with size 1; default False" },
         SEPARATOR,
     ],
     class: Class::Pure,
@@ -69,27 +58,19 @@ fn infer_join(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
 fn kernel_join(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let sep = attrs.str_or("separator", String::new())?;
     kernel_of(move |inputs, out| {
-        let parts = inputs
-            .iter()
-            .map(|v| v.tensor())
-            .collect::<Result<Vec<&Tensor>>>()?;
+        let parts = inputs.iter().map(|v| v.tensor()).collect::<Result<Vec<&Tensor>>>()?;
         let mut shape = Shape::SCALAR;
         for t in &parts {
             expect_strings(t.dtype())?;
             if t.shape().rank() > 0 && shape.rank() > 0 && *t.shape() != shape {
-                return Err(Error::invalid(format!(
-                    "input shapes do not match: {shape} vs. {}",
-                    t.shape()
-                )));
+                return Err(Error::invalid(format!("input shapes do not match: {shape} vs. {}", t.shape())));
             }
             if t.shape().rank() > 0 {
                 shape = *t.shape();
             }
         }
         let item = |i: usize| {
-            let each = parts
-                .iter()
-                .map(|t| &*t.as_strings()[if t.shape().rank() == 0 { 0 } else { i }]);
+            let each = parts.iter().map(|t| &*t.as_strings()[if t.shape().rank() == 0 { 0 } else { i }]);
             Bytes::from(each.collect::<Vec<&[u8]>>().join(sep.as_bytes()))
         };
         out.put(
@@ -106,19 +87,12 @@ fn kernel_join(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
 
 fn infer_reduce(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
     expect_strings(args[0].dtype())?;
-    let (axes, keep) = (
-        shapes::int_list(attrs, "axis")?,
-        attrs.bool_or("keepdims", false)?,
-    );
+    let (axes, keep) = (shapes::int_list(attrs, "axis")?, attrs.bool_or("keepdims", false)?);
     let shape = match args[0].spec.shape().dims() {
         Some(dims) => {
             let gone = shapes::axis_mask(axes.as_deref(), dims.len())?;
             let pick = |(d, gone): (&Option<usize>, bool)| {
-                if gone {
-                    keep.then_some(Some(1))
-                } else {
-                    Some(*d)
-                }
+                if gone { keep.then_some(Some(1)) } else { Some(*d) }
             };
             PartialShape::new(dims.iter().zip(gone).filter_map(pick).collect())
         }
@@ -129,10 +103,7 @@ fn infer_reduce(args: &[Arg], attrs: &Attrs) -> Result<Vec<Spec>> {
 }
 
 fn kernel_reduce(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
-    let (axes, keep) = (
-        shapes::int_list(attrs, "axis")?,
-        attrs.bool_or("keepdims", false)?,
-    );
+    let (axes, keep) = (shapes::int_list(attrs, "axis")?, attrs.bool_or("keepdims", false)?);
     let sep = attrs.str_or("separator", String::new())?;
     kernel_of(move |inputs, out| {
         let t = inputs[0].tensor()?;
@@ -140,10 +111,7 @@ fn kernel_reduce(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
         let rank = t.shape().rank();
         let gone = shapes::axis_mask(axes.as_deref(), rank)?;
         let order: Vec<usize> = match &axes {
-            Some(a) => a
-                .iter()
-                .map(|&a| shapes::axis(a, rank))
-                .collect::<Result<_>>()?,
+            Some(a) => a.iter().map(|&a| shapes::axis(a, rank)).collect::<Result<_>>()?,
             None => (0..rank).collect(),
         };
         let mut own = vec![1usize; rank];
@@ -191,28 +159,14 @@ mod tests {
     #[test]
     fn joins_elements() {
         let inputs = [s(&["a", "b"]).into(), Tensor::string("z").into()];
-        let out = eval(
-            &JOIN,
-            &inputs,
-            attrs(&[("separator", Attr::Str("-".into()))]),
-        )
-        .unwrap();
+        let out = eval(&JOIN, &inputs, attrs(&[("separator", Attr::Str("-".into()))])).unwrap();
         assert_eq!(out[0], s(&["a-z", "b-z"]).into());
-        assert!(
-            eval(
-                &JOIN,
-                &[s(&["a"]).into(), s(&["a", "b"]).into()],
-                attrs(&[])
-            )
-            .is_err()
-        );
+        assert!(eval(&JOIN, &[s(&["a"]).into(), s(&["a", "b"]).into()], attrs(&[])).is_err());
     }
 
     #[test]
     fn joins_dimensions() {
-        let x = s(&["a", "b", "c", "d"])
-            .reshaped(Shape::new(&[2, 2]).unwrap())
-            .unwrap();
+        let x = s(&["a", "b", "c", "d"]).reshaped(Shape::new(&[2, 2]).unwrap()).unwrap();
         let call = |a: Attr| {
             eval(
                 &REDUCE_JOIN,
@@ -224,15 +178,9 @@ mod tests {
         };
         assert_eq!(call(Attr::Int(1)), s(&["a+b", "c+d"]).into());
         assert_eq!(call(Attr::Int(0)), s(&["a+c", "b+d"]).into());
+        assert_eq!(call(Attr::None).tensor().unwrap().as_strings()[0], "a+b+c+d".into());
         assert_eq!(
-            call(Attr::None).tensor().unwrap().as_strings()[0],
-            "a+b+c+d".into()
-        );
-        assert_eq!(
-            call(Attr::List(vec![Attr::Int(1), Attr::Int(0)]))
-                .tensor()
-                .unwrap()
-                .as_strings()[0],
+            call(Attr::List(vec![Attr::Int(1), Attr::Int(0)])).tensor().unwrap().as_strings()[0],
             "a+c+b+d".into()
         );
     }

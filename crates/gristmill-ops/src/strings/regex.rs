@@ -6,14 +6,8 @@ use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpCx, OpDef, Outs};
 use gristmill_types::{Bytes, DType, Error, Result, Value};
 use regex::bytes::{Captures, Regex};
 
-const INPUTS: &[ArgDef] = &[ArgDef {
-    name: "input",
-    doc: "strings",
-}];
-const PATTERN: ArgDef = ArgDef {
-    name: "pattern",
-    doc: "a regular expression in RE2's syntax",
-};
+const INPUTS: &[ArgDef] = &[ArgDef { name: "input", doc: "strings" }];
+const PATTERN: ArgDef = ArgDef { name: "pattern", doc: "a regular expression in RE2's syntax" };
 
 pub(crate) static REPLACE: OpDef = OpDef {
     name: "strings.regex_replace",
@@ -21,10 +15,7 @@ pub(crate) static REPLACE: OpDef = OpDef {
     inputs: INPUTS,
     attrs: &[
         PATTERN,
-        ArgDef {
-            name: "rewrite",
-            doc: "the replacement; \\1 to \\9 are groups, \\0 is the whole match",
-        },
+        ArgDef { name: "rewrite", doc: "the replacement; \\1 to \\9 are groups, \\0 is the whole match" },
         ArgDef {
             name: "replace_global",
             doc: "whether all matches are replaced (default) or only the first",
@@ -41,20 +32,14 @@ pub(crate) static REPLACE: OpDef = OpDef {
     kernel: |_, attrs| {
         let regex = compile(&attrs.str("pattern")?, false)?;
         let rewrite = rewrite(&attrs.str("rewrite")?, regex.captures_len())?;
-        let most = if attrs.bool_or("replace_global", true)? {
-            0
-        } else {
-            1
-        };
+        let most = if attrs.bool_or("replace_global", true)? { 0 } else { 1 };
         each::to_string(move |s| {
             let with = |c: &Captures<'_>| {
                 let mut out = Vec::new();
                 for part in &rewrite {
                     match part {
                         Part::Text(t) => out.extend_from_slice(t),
-                        Part::Group(g) => {
-                            out.extend_from_slice(c.get(*g).map_or(&[], |m| m.as_bytes()))
-                        }
+                        Part::Group(g) => out.extend_from_slice(c.get(*g).map_or(&[], |m| m.as_bytes())),
                     }
                 }
                 out
@@ -85,20 +70,14 @@ pub(crate) static FULL_MATCH: OpDef = OpDef {
 
 fn kernel_match(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let regex = compile(&attrs.str("pattern")?, true)?;
-    Ok(Box::new(OnFlat(
-        move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
-            let t = inputs[0].tensor()?;
-            each::expect_strings(t.dtype())?;
-            for (to, s) in out
-                .plain(0, DType::Bool, *t.shape())
-                .iter_mut()
-                .zip(t.as_strings())
-            {
-                *to = u8::from(regex.is_match(s));
-            }
-            Ok(())
-        },
-    )))
+    Ok(Box::new(OnFlat(move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
+        let t = inputs[0].tensor()?;
+        each::expect_strings(t.dtype())?;
+        for (to, s) in out.plain(0, DType::Bool, *t.shape()).iter_mut().zip(t.as_strings()) {
+            *to = u8::from(regex.is_match(s));
+        }
+        Ok(())
+    })))
 }
 
 enum Part {
@@ -119,12 +98,10 @@ fn rewrite(text: &str, groups: usize) -> Result<Vec<Part>> {
             }
             (b'\\', Some(b'\\')) => plain.push(b'\\'),
             (b'\\', _) => {
-                return Err(
-                    Error::invalid(format!("invalid rewrite string: {text}")).hint(format!(
-                        "after a backslash stands a backslash or a group from 0 to {}",
-                        groups - 1
-                    )),
-                );
+                return Err(Error::invalid(format!("invalid rewrite string: {text}")).hint(format!(
+                    "after a backslash stands a backslash or a group from 0 to {}",
+                    groups - 1
+                )));
             }
             (b, _) => plain.push(b),
         }
@@ -137,21 +114,10 @@ fn compile(pattern: &str, whole: bool) -> Result<Regex> {
     let ours = translated(pattern);
     // Compiled alone first, so that an unbalanced group is not balanced by what is put around it.
     let alone = Regex::new(&ours);
-    let made = alone.and_then(|r| {
-        if whole {
-            Regex::new(&format!(r"\A(?:{ours})\z"))
-        } else {
-            Ok(r)
-        }
-    });
+    let made = alone.and_then(|r| if whole { Regex::new(&format!(r"\A(?:{ours})\z")) } else { Ok(r) });
     made.map_err(|e| {
         let text = e.to_string();
-        let last = text
-            .lines()
-            .last()
-            .unwrap_or_default()
-            .trim_start_matches("error: ")
-            .to_string();
+        let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_string();
         Error::invalid(format!("invalid pattern: {pattern}, error: {last}"))
     })
 }
@@ -237,12 +203,8 @@ mod tests {
     }
 
     fn full(s: &str, pattern: &str) -> bool {
-        eval(
-            &FULL_MATCH,
-            &[Tensor::string(s).into()],
-            attrs(&[("pattern", Attr::Str(pattern.into()))]),
-        )
-        .unwrap()[0]
+        eval(&FULL_MATCH, &[Tensor::string(s).into()], attrs(&[("pattern", Attr::Str(pattern.into()))]))
+            .unwrap()[0]
             .tensor()
             .unwrap()
             .bytes()
@@ -251,10 +213,7 @@ mod tests {
 
     #[test]
     fn replaces() {
-        assert_eq!(
-            replace("img_0012.JPG", r"_(\d+)\.(JPG|jpg)", r"-\2-\1", true),
-            "img-JPG-0012"
-        );
+        assert_eq!(replace("img_0012.JPG", r"_(\d+)\.(JPG|jpg)", r"-\2-\1", true), "img-JPG-0012");
         assert_eq!(replace("banana", "a", r"<\0>", false), "b<a>nana");
         assert_eq!(replace("a1b22", "[[:digit:]]+", "#", true), "a#b#");
         assert_eq!(replace("abc", "", "-", true), "-a-b-c-");

@@ -5,10 +5,7 @@ use crate::array::support::kernel_of;
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpDef, Outs};
 use gristmill_types::{Bytes, DType, PartialShape, Ragged, Result, Spec, Tensor, Value};
 
-const INPUTS: &[ArgDef] = &[ArgDef {
-    name: "input",
-    doc: "strings, dense or ragged",
-}];
+const INPUTS: &[ArgDef] = &[ArgDef { name: "input", doc: "strings, dense or ragged" }];
 
 pub(crate) static SPLIT: OpDef = OpDef {
     name: "strings.split",
@@ -16,24 +13,15 @@ pub(crate) static SPLIT: OpDef = OpDef {
           Without a separator runs of white space separate, and there are no empty parts. A scalar gives a vector.",
     inputs: INPUTS,
     attrs: &[
-        ArgDef {
-            name: "sep",
-            doc: "the separator; None or empty (default) is white space",
-        },
-        ArgDef {
-            name: "maxsplit",
-            doc: "most cuts per string; -1 (default) is no limit",
-        },
+        ArgDef { name: "sep", doc: "the separator; None or empty (default) is white space" },
+        ArgDef { name: "maxsplit", doc: "most cuts per string; -1 (default) is no limit" },
     ],
     class: Class::Pure,
     total: true,
     elementwise: false,
     infer,
     kernel: |_, attrs| {
-        let (sep, most) = (
-            attrs.str_or("sep", String::new())?,
-            attrs.int_or("maxsplit", -1)?,
-        );
+        let (sep, most) = (attrs.str_or("sep", String::new())?, attrs.int_or("maxsplit", -1)?);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         kernel(move |s, parts| {
             if sep.is_empty() {
@@ -61,18 +49,12 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     expect_strings(args[0].dtype())?;
     let dtype = DType::String;
     Ok(vec![match &args[0].spec {
-        Spec::Ragged {
-            shape, ragged_rank, ..
-        } => {
+        Spec::Ragged { shape, ragged_rank, .. } => {
             let shape = match shape.dims() {
                 Some(d) => PartialShape::new([d, &[None]].concat()),
                 None => PartialShape::UNKNOWN,
             };
-            Spec::Ragged {
-                dtype,
-                shape,
-                ragged_rank: ragged_rank + 1,
-            }
+            Spec::Ragged { dtype, shape, ragged_rank: ragged_rank + 1 }
         }
         other => match other.shape().dims() {
             Some([]) => Spec::tensor(dtype, PartialShape::of_rank(1)),
@@ -82,10 +64,8 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
                 ragged_rank: dims.len(),
             },
             None => {
-                return Err(gristmill_types::Error::invalid(
-                    "cannot split strings of unknown rank",
-                )
-                .hint("state the shape with ensure_shape"));
+                return Err(gristmill_types::Error::invalid("cannot split strings of unknown rank")
+                    .hint("state the shape with ensure_shape"));
             }
         },
     }])
@@ -104,11 +84,8 @@ fn by_space(s: &Bytes, most: usize, parts: &mut Vec<Bytes>) {
         if at == s.len() {
             return;
         }
-        let end = if cuts == most {
-            s.len()
-        } else {
-            (at..s.len()).find(|&i| is_space(s[i])).unwrap_or(s.len())
-        };
+        let end =
+            if cuts == most { s.len() } else { (at..s.len()).find(|&i| is_space(s[i])).unwrap_or(s.len()) };
         parts.push(s.slice(at, end - at));
         at = end;
     }
@@ -131,9 +108,7 @@ fn by_separator(s: &Bytes, sep: &[u8], most: usize, parts: &mut Vec<Bytes>) {
     parts.push(s.slice(start, s.len() - start));
 }
 
-fn kernel(
-    split: impl Fn(&Bytes, &mut Vec<Bytes>) + Send + Sync + 'static,
-) -> Result<Box<dyn Kernel>> {
+fn kernel(split: impl Fn(&Bytes, &mut Vec<Bytes>) + Send + Sync + 'static) -> Result<Box<dyn Kernel>> {
     kernel_of(move |inputs, out| run(&inputs[0], out, &split))
 }
 
@@ -156,19 +131,11 @@ fn run(input: &Value, out: &mut Outs<'_>, split: &dyn Fn(&Bytes, &mut Vec<Bytes>
     // The uniform inner dimensions become ragged ones, as ragged values need.
     let mut rows = t.dims().first().copied().unwrap_or(1);
     for &d in t.dims().iter().skip(1) {
-        row_splits.push(Tensor::vector(
-            &(0..=rows).map(|i| (i * d) as i64).collect::<Vec<_>>(),
-        ));
+        row_splits.push(Tensor::vector(&(0..=rows).map(|i| (i * d) as i64).collect::<Vec<_>>()));
         rows *= d;
     }
     row_splits.push(Tensor::vector(&ends));
-    out.put(
-        0,
-        Ragged {
-            flat_values: Tensor::string_vector(parts),
-            row_splits,
-        },
-    );
+    out.put(0, Ragged { flat_values: Tensor::string_vector(parts), row_splits });
     Ok(())
 }
 
@@ -180,18 +147,9 @@ mod tests {
     use gristmill_types::Shape;
 
     fn parts(s: &str, sep: &str, most: i64) -> Vec<String> {
-        let a = attrs(&[
-            ("sep", Attr::Str(sep.into())),
-            ("maxsplit", Attr::Int(most)),
-        ]);
+        let a = attrs(&[("sep", Attr::Str(sep.into())), ("maxsplit", Attr::Int(most))]);
         let out = eval(&SPLIT, &[Tensor::string(s).into()], a).unwrap();
-        out[0]
-            .tensor()
-            .unwrap()
-            .as_strings()
-            .iter()
-            .map(|b| String::from_utf8(b.to_vec()).unwrap())
-            .collect()
+        out[0].tensor().unwrap().as_strings().iter().map(|b| String::from_utf8(b.to_vec()).unwrap()).collect()
     }
 
     #[test]
@@ -207,14 +165,10 @@ mod tests {
 
     #[test]
     fn tensors_become_ragged() {
-        let t =
-            Tensor::strings(Shape::new(&[1, 2]).unwrap(), vec!["a b".into(), "".into()]).unwrap();
+        let t = Tensor::strings(Shape::new(&[1, 2]).unwrap(), vec!["a b".into(), "".into()]).unwrap();
         let out = eval(&SPLIT, &[t.into()], attrs(&[])).unwrap();
         let r = out[0].ragged().unwrap();
-        assert_eq!(
-            r.row_splits,
-            vec![Tensor::vector(&[0i64, 2]), Tensor::vector(&[0i64, 2, 2])]
-        );
+        assert_eq!(r.row_splits, vec![Tensor::vector(&[0i64, 2]), Tensor::vector(&[0i64, 2, 2])]);
         let out = eval(&BYTES_SPLIT, &[out[0].clone()], attrs(&[])).unwrap();
         assert_eq!(out[0].ragged().unwrap().row_splits.len(), 3);
     }

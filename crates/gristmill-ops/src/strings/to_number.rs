@@ -9,14 +9,8 @@ pub(crate) static OP: OpDef = OpDef {
     doc: "The number that each string holds.\n\n\
           Spaces around it are allowed. Floats may be hexadecimal integers, inf and nan; too large ones are infinite. \
           An integer out of range is an error, and so is anything else.",
-    inputs: &[ArgDef {
-        name: "input",
-        doc: "strings",
-    }],
-    attrs: &[ArgDef {
-        name: "out_type",
-        doc: "float32 (default), float64, int32, int64, uint32 or uint64",
-    }],
+    inputs: &[ArgDef { name: "input", doc: "strings" }],
+    attrs: &[ArgDef { name: "out_type", doc: "float32 (default), float64, int32, int64, uint32 or uint64" }],
     class: Class::Pure,
     total: false,
     elementwise: true,
@@ -30,9 +24,7 @@ pub(crate) static OP: OpDef = OpDef {
 fn out_type(attrs: &Attrs) -> Result<DType> {
     match attrs.dtype_or("out_type", DType::F32)? {
         d @ (DType::F32 | DType::F64 | DType::I32 | DType::I64 | DType::U32 | DType::U64) => Ok(d),
-        d => Err(Error::invalid(format!(
-            "out_type must be a 32- or 64-bit number, found {d}"
-        ))),
+        d => Err(Error::invalid(format!("out_type must be a 32- or 64-bit number, found {d}"))),
     }
 }
 
@@ -62,9 +54,7 @@ fn float<T: std::str::FromStr>(s: &[u8], from_f64: impl Fn(f64) -> T) -> Option<
     match rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
         Some(hex) if !hex.is_empty() && hex.bytes().all(|b| b.is_ascii_hexdigit()) => {
             let digit = |b: u8| f64::from((b as char).to_digit(16).unwrap_or(0));
-            Some(from_f64(
-                sign * hex.bytes().fold(0.0, |v, b| v * 16.0 + digit(b)),
-            ))
+            Some(from_f64(sign * hex.bytes().fold(0.0, |v, b| v * 16.0 + digit(b))))
         }
         Some(_) => None,
         None => s.parse().ok(),
@@ -72,20 +62,13 @@ fn float<T: std::str::FromStr>(s: &[u8], from_f64: impl Fn(f64) -> T) -> Option<
 }
 
 fn refuse(s: &[u8]) -> Error {
-    Error::invalid(format!(
-        "StringToNumberOp could not correctly convert string: {}",
-        s.escape_ascii()
-    ))
+    Error::invalid(format!("StringToNumberOp could not correctly convert string: {}", s.escape_ascii()))
 }
 
 fn kernel(_: &[gristmill_plan::Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     macro_rules! whole {
         ($t:ty) => {
-            each::to_number(|s| {
-                integer(s)
-                    .and_then(|v| <$t>::try_from(v).ok())
-                    .ok_or_else(|| refuse(s))
-            })
+            each::to_number(|s| integer(s).and_then(|v| <$t>::try_from(v).ok()).ok_or_else(|| refuse(s)))
         };
     }
     match out_type(attrs)? {
@@ -106,12 +89,8 @@ mod tests {
     use gristmill_types::Tensor;
 
     fn call(s: &str, dtype: DType) -> Result<Tensor> {
-        eval(
-            &OP,
-            &[Tensor::string(s).into()],
-            attrs(&[("out_type", Attr::DType(dtype))]),
-        )
-        .map(|o| o[0].tensor().unwrap().clone())
+        eval(&OP, &[Tensor::string(s).into()], attrs(&[("out_type", Attr::DType(dtype))]))
+            .map(|o| o[0].tensor().unwrap().clone())
     }
 
     #[test]
@@ -127,18 +106,9 @@ mod tests {
         ] {
             assert_eq!(call(s, DType::F32).unwrap(), Tensor::scalar(v), "{s}");
         }
-        assert!(
-            call("nan", DType::F32)
-                .unwrap()
-                .item::<f32>()
-                .unwrap()
-                .is_nan()
-        );
+        assert!(call("nan", DType::F32).unwrap().item::<f32>().unwrap().is_nan());
         assert_eq!(call(" -5 ", DType::I32).unwrap(), Tensor::scalar(-5i32));
-        assert_eq!(
-            call("9223372036854775807", DType::I64).unwrap(),
-            Tensor::scalar(i64::MAX)
-        );
+        assert_eq!(call("9223372036854775807", DType::I64).unwrap(), Tensor::scalar(i64::MAX));
     }
 
     #[test]
@@ -152,10 +122,7 @@ mod tests {
             ("0x", DType::F64),
         ] {
             let e = call(s, d).unwrap_err().to_string();
-            assert!(
-                e.contains(&format!("could not correctly convert string: {s}")),
-                "{e}"
-            );
+            assert!(e.contains(&format!("could not correctly convert string: {s}")), "{e}");
         }
     }
 }

@@ -83,7 +83,8 @@ impl Filter {
     /// `Value` if the function does not return one bool scalar.
     pub fn new(graph: &Graph, captures: Vec<Operand>, input: &Plan) -> Result<Self> {
         let specs = graph.output_specs();
-        let fits = matches!(specs.as_slice(), [s] if s.dtype() == DType::Bool && s.shape().rank().unwrap_or(0) == 0);
+        let fits =
+            matches!(specs.as_slice(), [s] if s.dtype() == DType::Bool && s.shape().rank().unwrap_or(0) == 0);
         if !fits {
             let found = specs
                 .iter()
@@ -92,7 +93,9 @@ impl Filter {
                 .join(", ");
             return Err(Error::new(
                 Kind::Value,
-                format!("Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is {found}"),
+                format!(
+                    "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type is {found}"
+                ),
             ));
         }
         Ok(Self { graph: Arc::new(graph.numbered(input.depth)), captures })

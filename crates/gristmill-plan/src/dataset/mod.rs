@@ -145,7 +145,9 @@ impl Plan {
     pub fn new(op: impl Into<Op>, inputs: Vec<Self>) -> Result<Self> {
         let op = op.into();
         let specs: Vec<&ElementSpec> = inputs.iter().map(Self::spec).collect();
-        let place = |e: gristmill_types::Error| e.frame(gristmill_types::Frame::Stage { name: op.name().to_string() });
+        let place = |e: gristmill_types::Error| {
+            e.frame(gristmill_types::Frame::Stage { name: op.name().to_string() })
+        };
         let spec = op.spec(&specs).map_err(place)?;
         let cardinality = op.cardinality(&inputs.iter().collect::<Vec<_>>());
         let depth = inputs.iter().map(|i| i.depth).max().unwrap_or(0) + 1;
@@ -267,6 +269,27 @@ macro_rules! transformations {
 }
 
 transformations!(
-    Range, Tensors, TensorSlices, TfRecord, Map, Filter, Interleave, FlatMap, Shuffle, Cache, Repeat, Batch, MapBatch, Unbatch,
-    Take, Skip, Shard, Prefetch, WithOptions, Zip, Enumerate, Concatenate, IgnoreErrors,
+    Range,
+    Tensors,
+    TensorSlices,
+    TfRecord,
+    Map,
+    Filter,
+    Interleave,
+    FlatMap,
+    Shuffle,
+    Cache,
+    Repeat,
+    Batch,
+    MapBatch,
+    Unbatch,
+    Take,
+    Skip,
+    Shard,
+    Prefetch,
+    WithOptions,
+    Zip,
+    Enumerate,
+    Concatenate,
+    IgnoreErrors,
 );

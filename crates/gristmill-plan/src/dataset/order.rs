@@ -70,7 +70,9 @@ impl Transformation for Shuffle {
         if let Some(n) = self.buffer.known_int()?
             && n <= 0
         {
-            return Err(Error::invalid(format!("buffer_size must be greater than zero or UNKNOWN_CARDINALITY, found {n}")));
+            return Err(Error::invalid(format!(
+                "buffer_size must be greater than zero or UNKNOWN_CARDINALITY, found {n}"
+            )));
         }
         Ok(inputs[0].clone())
     }
@@ -167,7 +169,10 @@ impl Transformation for Shard {
     }
     fn spec(&self, inputs: &[&ElementSpec]) -> Result<ElementSpec> {
         if self.count < 1 {
-            return Err(Error::invalid(format!("Number of shards must be greater than zero (currently num_shards = {})", self.count)));
+            return Err(Error::invalid(format!(
+                "Number of shards must be greater than zero (currently num_shards = {})",
+                self.count
+            )));
         }
         if !(0..self.count).contains(&self.index) {
             return Err(Error::invalid(format!(

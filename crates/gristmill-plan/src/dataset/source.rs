@@ -30,7 +30,11 @@ impl Range {
         if step == 0 {
             return Err(Error::invalid("step must be a non-zero integer, found 0"));
         }
-        let span = if step > 0 { i128::from(stop) - i128::from(start) } else { i128::from(start) - i128::from(stop) };
+        let span = if step > 0 {
+            i128::from(stop) - i128::from(start)
+        } else {
+            i128::from(start) - i128::from(stop)
+        };
         let step = i128::from(step).abs();
         Ok(Some(u64::try_from((span.max(0) + step - 1) / step).unwrap_or(u64::MAX)))
     }
@@ -43,7 +47,10 @@ impl Transformation for Range {
     fn spec(&self, _: &[&ElementSpec]) -> Result<ElementSpec> {
         self.len()?;
         if !self.dtype.is_plain() || self.dtype == DType::Bool {
-            return Err(Error::new(Kind::Type, format!("output_type must be a number, found {}", self.dtype)));
+            return Err(Error::new(
+                Kind::Type,
+                format!("output_type must be a number, found {}", self.dtype),
+            ));
         }
         Ok(Structure::Leaf(Spec::scalar(self.dtype)))
     }
@@ -89,7 +96,10 @@ impl Transformation for Tensors {
         self.components.iter().any(Operand::is_param)
     }
     fn bind(&self, params: &[Value]) -> Result<Self> {
-        Ok(Self { structure: self.structure.clone(), components: Operand::bind_all(&self.components, params)? })
+        Ok(Self {
+            structure: self.structure.clone(),
+            components: Operand::bind_all(&self.components, params)?,
+        })
     }
 }
 
@@ -111,8 +121,11 @@ impl TensorSlices {
         for c in &self.components {
             let spec = c.spec();
             if spec.shape().rank() == Some(0) {
-                return Err(Error::new(Kind::Value, "unbatching a tensor is only supported for rank >= 1, found a scalar")
-                    .hint("from_tensors gives the components as one element"));
+                return Err(Error::new(
+                    Kind::Value,
+                    "unbatching a tensor is only supported for rank >= 1, found a scalar",
+                )
+                .hint("from_tensors gives the components as one element"));
             }
             if let Some(d) = spec.shape().dim(0) {
                 if rows.is_some_and(|r| r != d) {

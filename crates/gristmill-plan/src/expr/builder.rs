@@ -50,7 +50,13 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// What the op's inference refuses, with the op and the place of the call.
-    pub fn call(&mut self, def: &'static OpDef, inputs: &[Ref], attrs: Attrs, site: Option<Arc<str>>) -> Result<Vec<Ref>> {
+    pub fn call(
+        &mut self,
+        def: &'static OpDef,
+        inputs: &[Ref],
+        attrs: Attrs,
+        site: Option<Arc<str>>,
+    ) -> Result<Vec<Ref>> {
         let place = |e: Error| {
             e.frame(Frame::Op { name: def.name.to_string(), site: site.as_ref().map(ToString::to_string) })
         };

@@ -1,6 +1,7 @@
 //! Expression graphs: what a traced function computes.
 
 mod builder;
+mod column;
 mod graph;
 mod program;
 

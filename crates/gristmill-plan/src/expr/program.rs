@@ -1,9 +1,10 @@
 //! Running a graph over blocks of elements.
 
+use super::column::{Target, fill, lifted, one, own_rows, run_lifted, strings_or_varied};
 use super::{Graph, Node, OpNode, Ref};
-use crate::op::{Arg, BlockOut, Draw, Kernel, Lane, OpCx, Out, Outs, Scratch, run_one};
+use crate::op::{Arg, BlockOut, Draw, Kernel, Lane, OpCx, Scratch, run_one};
 use gristmill_types::batch::RowsMut;
-use gristmill_types::{Buffer, Column, DType, Error, Frame, Ids, Result, Shape, Spec, Tensor, Value};
+use gristmill_types::{Buffer, Column, Error, Frame, Ids, Result, Tensor, Value};
 use std::sync::Arc;
 
 /// What running a program needs and counts.
@@ -32,13 +33,6 @@ pub struct Program {
     constants: Vec<Option<Vec<Value>>>,
 }
 
-/// One output of a step while it is computed element by element.
-enum Target<'a, 'b> {
-    Given(&'a mut RowsMut<'b>),
-    Own { dtype: DType, row: Shape, row_bytes: usize, buffer: Buffer },
-    Values(Vec<Value>),
-}
-
 impl Program {
     /// Prepares a graph whose captured tensors have these values.
     ///
@@ -52,7 +46,8 @@ impl Program {
             match node {
                 Node::Input(_) => {}
                 Node::Capture(k) => {
-                    let v = captures.get(*k).ok_or_else(|| Error::internal("a captured tensor has no value"))?;
+                    let v =
+                        captures.get(*k).ok_or_else(|| Error::internal("a captured tensor has no value"))?;
                     constants[i] = Some(vec![v.clone()]);
                 }
                 Node::Const(v) => constants[i] = Some(vec![v.clone()]),
@@ -63,12 +58,18 @@ impl Program {
                     let kernel = (op.def.kernel)(&args, &op.attrs).map_err(|e| placed(e, op))?;
                     let values: Option<Vec<Value>> = args.into_iter().map(|a| a.value).collect();
                     if let Some(values) = values.filter(|_| op.is_pure()) {
-                        let mut cx = OpCx { scratch: &mut scratch, draw: Draw::Eager { entropy: 0 }, op_id: 0 };
+                        let mut cx =
+                            OpCx { scratch: &mut scratch, draw: Draw::Eager { entropy: 0 }, op_id: 0 };
                         // A constant part that fails does so when an element asks for it.
                         constants[i] = run_one(&*kernel, &mut cx, &values, op.specs.len()).ok();
                     }
                     if constants[i].is_none() {
-                        steps.push(Step { node: i, kernel, drops: Vec::new(), serves: vec![None; op.specs.len()] });
+                        steps.push(Step {
+                            node: i,
+                            kernel,
+                            drops: Vec::new(),
+                            serves: vec![None; op.specs.len()],
+                        });
                     }
                 }
             }
@@ -128,7 +129,14 @@ impl Program {
     ///
     /// # Errors
     /// Faults that belong to no single element.
-    pub fn run(&self, run: &mut Run<'_>, inputs: &[Column], n: usize, ids: &Ids, rows: &mut [Option<RowsMut<'_>>]) -> Result<BlockOut> {
+    pub fn run(
+        &self,
+        run: &mut Run<'_>,
+        inputs: &[Column],
+        n: usize,
+        ids: &Ids,
+        rows: &mut [Option<RowsMut<'_>>],
+    ) -> Result<BlockOut> {
         let mut lanes: Vec<Option<Vec<Lane>>> = self
             .graph
             .nodes
@@ -202,7 +210,16 @@ impl Program {
         Ok(BlockOut { columns, done, failed })
     }
 
-    fn step(&self, run: &mut Run<'_>, step: &Step, op: &OpNode, args: &[Lane], n: usize, ids: &Ids, given: &mut [Option<RowsMut<'_>>]) -> Result<BlockOut> {
+    fn step(
+        &self,
+        run: &mut Run<'_>,
+        step: &Step,
+        op: &OpNode,
+        args: &[Lane],
+        n: usize,
+        ids: &Ids,
+        given: &mut [Option<RowsMut<'_>>],
+    ) -> Result<BlockOut> {
         let entropy = run.entropy;
         let mut cx = OpCx {
             scratch: &mut *run.scratch,
@@ -276,7 +293,12 @@ impl Program {
     ///
     /// # Errors
     /// The failing op's, with its place.
-    pub fn eval_nested(graph: &Graph, cx: &mut OpCx<'_>, inputs: &[Value], captures: &[Value]) -> Result<Vec<Value>> {
+    pub fn eval_nested(
+        graph: &Graph,
+        cx: &mut OpCx<'_>,
+        inputs: &[Value],
+        captures: &[Value],
+    ) -> Result<Vec<Value>> {
         let mut values: Vec<Vec<Value>> = Vec::with_capacity(graph.nodes.len());
         for node in &graph.nodes {
             values.push(match node {
@@ -284,11 +306,17 @@ impl Program {
                     vec![inputs.get(*i).cloned().ok_or_else(|| Error::internal("a component has no value"))?]
                 }
                 Node::Capture(i) => {
-                    vec![captures.get(*i).cloned().ok_or_else(|| Error::internal("a captured tensor has no value"))?]
+                    vec![
+                        captures
+                            .get(*i)
+                            .cloned()
+                            .ok_or_else(|| Error::internal("a captured tensor has no value"))?,
+                    ]
                 }
                 Node::Const(v) => vec![v.clone()],
                 Node::Op(op) => {
-                    let given: Vec<Value> = op.inputs.iter().map(|r| values[r.node][r.output].clone()).collect();
+                    let given: Vec<Value> =
+                        op.inputs.iter().map(|r| values[r.node][r.output].clone()).collect();
                     let args: Vec<Arg> = given.iter().map(Arg::from).collect();
                     let kernel = (op.def.kernel)(&args, &op.attrs).map_err(|e| placed(e, op))?;
                     let mut cx = OpCx { scratch: &mut *cx.scratch, draw: cx.draw, op_id: op.op_id };
@@ -310,148 +338,12 @@ fn placed(e: Error, op: &OpNode) -> Error {
 
 /// The lane of a node's output, cut to the elements that are still alive.
 fn lane(lanes: &[Option<Vec<Lane>>], r: Ref, n: usize) -> Result<Lane> {
-    let lane = lanes[r.node].as_ref().and_then(|v| v.get(r.output)).ok_or_else(|| {
-        Error::internal("a value was read after it was dropped")
-    })?;
+    let lane = lanes[r.node]
+        .as_ref()
+        .and_then(|v| v.get(r.output))
+        .ok_or_else(|| Error::internal("a value was read after it was dropped"))?;
     Ok(match lane {
         Lane::Column(c) if c.len() > n => Lane::Column(c.slice(0, n)),
         other => other.clone(),
     })
-}
-
-/// Dtype and row shape of an output that can be laid out before it exists.
-fn own_rows(spec: &Spec) -> Option<(DType, Shape)> {
-    match spec {
-        Spec::Tensor { dtype, shape } if dtype.is_plain() => Some((*dtype, shape.full()?)),
-        _ => None,
-    }
-}
-
-fn strings_or_varied(values: Vec<Value>) -> Column {
-    let scalar_strings = values.iter().all(|v| match v {
-        Value::Tensor(t) => t.dtype() == DType::String && t.shape().rank() == 0,
-        _ => false,
-    });
-    if !scalar_strings || values.is_empty() {
-        return Column::Varied(values);
-    }
-    let items = values.iter().filter_map(|v| v.tensor().ok()?.as_strings().first().cloned()).collect();
-    Column::Uniform(Tensor::string_vector(items))
-}
-
-/// The inputs as whole columns, if the op can take them so: all columns dense and of one rank,
-/// constants of no higher rank, since broadcasting aligns the last dimensions.
-fn lifted(args: &[Lane]) -> Option<Vec<Value>> {
-    let mut rank = None;
-    for a in args {
-        if let Lane::Column(c) = a {
-            let Column::Uniform(t) = c else { return None };
-            if rank.is_some_and(|r| r != t.shape().rank()) {
-                return None;
-            }
-            rank = Some(t.shape().rank());
-        }
-    }
-    let rank = rank? - 1;
-    args.iter()
-        .map(|a| match a {
-            Lane::Column(Column::Uniform(t)) => Some(Value::Tensor(t.clone())),
-            Lane::Const(Value::Tensor(t)) if t.shape().rank() <= rank => Some(Value::Tensor(t.clone())),
-            _ => None,
-        })
-        .collect()
-}
-
-/// One call for the whole column; `None` if it failed and the elements must be tried one by one.
-fn run_lifted(kernel: &dyn Kernel, cx: &mut OpCx<'_>, values: &[Value], n: usize, given: &mut [Option<RowsMut<'_>>]) -> Result<Option<BlockOut>> {
-    let outs = given
-        .iter_mut()
-        .map(|g| {
-            Ok(Out::new(match g {
-                Some(rows) => Some((rows.dtype(), rows.row_shape().prepend(n)?, rows.bytes())),
-                None => None,
-            }))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let mut outs = Outs::new(outs);
-    if kernel.run(cx, values, &mut outs).is_err() {
-        return Ok(None);
-    }
-    let columns = outs
-        .finish()?
-        .into_iter()
-        .map(|v| match v {
-            None => Ok(None),
-            Some(Value::Tensor(t)) if t.dims().first() == Some(&n) => Ok(Some(Column::Uniform(t))),
-            Some(other) => Err(Error::internal(format!("an elementwise op made {} of a column", other.spec()))),
-        })
-        .collect::<Result<Vec<_>>>()?;
-    Ok(Some(BlockOut { columns, done: n, failed: None }))
-}
-
-fn one(kernel: &dyn Kernel, cx: &mut OpCx<'_>, inputs: &[Value], targets: &mut [Target<'_, '_>], i: usize, copied: &mut u64) -> Result<()> {
-    let outs = targets
-        .iter_mut()
-        .map(|t| {
-            Out::new(match t {
-                Target::Given(rows) => Some((rows.dtype(), *rows.row_shape(), rows.row(i))),
-                Target::Own { dtype, row, row_bytes, buffer } => {
-                    Some((*dtype, *row, &mut buffer.as_mut_slice()[i * *row_bytes..(i + 1) * *row_bytes]))
-                }
-                Target::Values(_) => None,
-            })
-        })
-        .collect();
-    let mut outs = Outs::new(outs);
-    kernel.run(cx, inputs, &mut outs)?;
-    let made = outs.finish()?;
-    for (target, value) in targets.iter_mut().zip(made) {
-        let Some(value) = value else { continue };
-        match target {
-            Target::Values(v) => v.push(value),
-            Target::Given(rows) => {
-                let (dtype, row) = (rows.dtype(), *rows.row_shape());
-                *copied += place(&value, dtype, &row, rows.row(i))?;
-            }
-            Target::Own { dtype, row, row_bytes, buffer } => {
-                *copied += place(&value, *dtype, row, &mut buffer.as_mut_slice()[i * *row_bytes..(i + 1) * *row_bytes])?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Copies a value into its row; gives the bytes copied.
-fn place(value: &Value, dtype: DType, row: &Shape, to: &mut [u8]) -> Result<u64> {
-    let t = value.tensor()?;
-    if t.dtype() != dtype || t.shape() != row {
-        return Err(Error::invalid(format!(
-            "cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: {}, [batch]: {row}",
-            t.shape()
-        ))
-        .hint("resize or pad the elements to one shape before batch, or use padded_batch"));
-    }
-    to.copy_from_slice(t.bytes());
-    Ok(to.len() as u64)
-}
-
-/// Copies a finished column into the rows given for it; gives the first element that does not fit.
-fn fill(column: &Column, rows: &mut RowsMut<'_>, n: usize, copied: &mut u64) -> Option<(usize, Error)> {
-    if let Column::Uniform(t) = column
-        && t.dtype() == rows.dtype()
-        && t.shape().row() == *rows.row_shape()
-    {
-        let bytes = t.bytes();
-        rows.bytes()[..bytes.len()].copy_from_slice(bytes);
-        *copied += bytes.len() as u64;
-        return None;
-    }
-    for i in 0..n {
-        let (dtype, row) = (rows.dtype(), *rows.row_shape());
-        match place(&column.get(i), dtype, &row, rows.row(i)) {
-            Ok(bytes) => *copied += bytes,
-            Err(e) => return Some((i, e)),
-        }
-    }
-    None
 }

@@ -34,11 +34,7 @@ pub struct ReaderOptions {
 
 impl Default for ReaderOptions {
     fn default() -> Self {
-        Self {
-            compression: None,
-            verify: true,
-            size: None,
-        }
+        Self { compression: None, verify: true, size: None }
     }
 }
 
@@ -134,14 +130,7 @@ impl<R: Read> RecordReader<R> {
     /// record `index` begins.
     pub fn resume(source: R, offset: u64, index: u64, options: &ReaderOptions) -> Self {
         let source = Prefixed::bare(source);
-        Self::at(
-            source,
-            Compression::None,
-            options,
-            Vec::new(),
-            offset,
-            index,
-        )
+        Self::at(source, Compression::None, options, Vec::new(), offset, index)
     }
 
     fn at(
@@ -246,13 +235,7 @@ impl<R: Read> RecordReader<R> {
                 }
             }
         }
-        let scan = scan_frames(
-            &buffer[..filled],
-            self.offset,
-            self.verify,
-            max_records,
-            spans,
-        );
+        let scan = scan_frames(&buffer[..filled], self.offset, self.verify, max_records, spans);
         self.carry.clear();
         self.carry_at = 0;
         self.carry.extend_from_slice(&buffer[scan.consumed..filled]);
@@ -301,11 +284,7 @@ impl<R: Read> RecordReader<R> {
     }
 
     fn give_out(&mut self, scan: Scan, records: usize) -> Filled {
-        let info = ChunkInfo {
-            first_index: self.index,
-            offset: self.offset,
-            bytes: scan.consumed,
-        };
+        let info = ChunkInfo { first_index: self.index, offset: self.offset, bytes: scan.consumed };
         self.index += records as u64;
         self.offset += scan.consumed as u64;
         if let Stop::Bad(error) = scan.stop {
@@ -325,42 +304,26 @@ impl<R: Read> RecordReader<R> {
         let needed = usize::try_from(needed).unwrap_or(usize::MAX);
         let step = capacity.saturating_mul(2).max(CHUNK_BYTES);
         let bounded = self.size.is_some();
-        Ok(Filled::NeedCapacity(if bounded {
-            needed
-        } else {
-            needed.min(step)
-        }))
+        Ok(Filled::NeedCapacity(if bounded { needed } else { needed.min(step) }))
     }
 
     /// Whether a frame of `needed` bytes cannot be in the file.
     fn beyond_the_end(&self, needed: u64) -> Option<FrameError> {
         let available = self.size?.saturating_sub(self.offset);
-        (needed > available).then_some(FrameError::Truncated {
-            offset: self.offset,
-            needed,
-            available,
-        })
+        (needed > available).then_some(FrameError::Truncated { offset: self.offset, needed, available })
     }
 
     /// The source has ended and the carry holds no whole frame.
     fn ended(&mut self, frame_bytes: Option<u64>) -> Result<Filled, ReadError> {
         if let Some(needed) = frame_bytes {
-            let error = FrameError::Truncated {
-                offset: self.offset,
-                needed,
-                available: self.held() as u64,
-            };
+            let error = FrameError::Truncated { offset: self.offset, needed, available: self.held() as u64 };
             return Err(self.damaged(error));
         }
         Ok(Filled::End(self.finish(self.held())))
     }
 
     fn finish(&mut self, tail_bytes: usize) -> EndInfo {
-        let end = EndInfo {
-            records: self.index,
-            tail_bytes,
-            cut_short: self.source.cut_short(),
-        };
+        let end = EndInfo { records: self.index, tail_bytes, cut_short: self.source.cut_short() };
         self.end = Some(end);
         end
     }
@@ -386,10 +349,9 @@ impl<R: Read> RecordReader<R> {
         };
         self.finish(0);
         match detected {
-            Some(detected) if detected != Detected::Unknown => ReadError::WrongFormat {
-                cause: Box::new(error),
-                detected,
-            },
+            Some(detected) if detected != Detected::Unknown => {
+                ReadError::WrongFormat { cause: Box::new(error), detected }
+            }
             _ => error,
         }
     }

@@ -52,11 +52,7 @@ impl<R: Read> RecordReader<R> {
                 let available = held + go_past(self, needed - held)?;
                 if available < needed {
                     let offset = self.offset;
-                    return Err(self.damaged(FrameError::Truncated {
-                        offset,
-                        needed,
-                        available,
-                    }));
+                    return Err(self.damaged(FrameError::Truncated { offset, needed, available }));
                 }
             }
             self.offset += needed;
@@ -121,9 +117,7 @@ impl<R: Read> RecordReader<R> {
 
     fn next_header(&self) -> &[u8; HEADER_BYTES] {
         let bytes = &self.carry[self.carry_at..];
-        bytes
-            .first_chunk()
-            .expect("the caller made sure of a header")
+        bytes.first_chunk().expect("the caller made sure of a header")
     }
 
     /// Makes the carry hold a header; false at the end of the stream, which is noted.

@@ -14,10 +14,7 @@ fn write(records: &[Vec<u8>], compression: Compression) -> Vec<u8> {
 }
 
 fn options(compression: Option<Compression>) -> ReaderOptions {
-    ReaderOptions {
-        compression,
-        ..ReaderOptions::default()
-    }
+    ReaderOptions { compression, ..ReaderOptions::default() }
 }
 
 /// Reads with a buffer of `chunk` bytes that grows when it must; checks positions on the way.
@@ -47,10 +44,7 @@ fn drain<R: Read>(
     }
 }
 
-fn read(
-    bytes: &[u8],
-    compression: Option<Compression>,
-) -> (Vec<Vec<u8>>, Result<EndInfo, ReadError>) {
+fn read(bytes: &[u8], compression: Option<Compression>) -> (Vec<Vec<u8>>, Result<EndInfo, ReadError>) {
     match RecordReader::open(bytes, &options(compression)) {
         Ok(mut reader) => drain(&mut reader, 100, usize::MAX),
         Err(error) => (Vec::new(), Err(error)),
@@ -58,11 +52,7 @@ fn read(
 }
 
 fn three() -> Vec<Vec<u8>> {
-    vec![
-        b"ten bytes!".to_vec(),
-        b"twenty bytes of text".to_vec(),
-        b"more".to_vec(),
-    ]
+    vec![b"ten bytes!".to_vec(), b"twenty bytes of text".to_vec(), b"more".to_vec()]
 }
 
 #[test]
@@ -79,10 +69,7 @@ fn tails_end_quietly_and_are_reported() {
                 let message = result.unwrap_err().to_string();
                 let expected = format!("truncated record at {start}");
                 assert!(message.starts_with(&expected), "{message}");
-                assert!(
-                    message.contains(&format!("{available} are left")),
-                    "{message}"
-                );
+                assert!(message.contains(&format!("{available} are left")), "{message}");
             }
         }
     }
@@ -91,10 +78,7 @@ fn tails_end_quietly_and_are_reported() {
 #[test]
 fn a_known_size_refuses_at_once_an_unknown_one_in_steps() {
     let bytes = [&crate::frame::header(1 << 40)[..], &[0; 500]].concat();
-    let known = ReaderOptions {
-        size: Some(512),
-        ..options(Some(Compression::None))
-    };
+    let known = ReaderOptions { size: Some(512), ..options(Some(Compression::None)) };
     let mut reader = RecordReader::open(&bytes[..], &known).unwrap();
     let error = reader.fill(&mut [0; 64], 9, &mut Vec::new()).unwrap_err();
     assert_eq!(
@@ -107,10 +91,7 @@ fn a_known_size_refuses_at_once_an_unknown_one_in_steps() {
     assert_eq!(need, Filled::NeedCapacity(CHUNK_BYTES));
     buffer.resize(CHUNK_BYTES, 0);
     assert!(reader.fill(&mut buffer, 9, &mut Vec::new()).is_err());
-    assert!(matches!(
-        reader.fill(&mut buffer, 9, &mut Vec::new()),
-        Ok(Filled::End(_))
-    ));
+    assert!(matches!(reader.fill(&mut buffer, 9, &mut Vec::new()), Ok(Filled::End(_))));
 }
 
 #[test]
@@ -120,15 +101,9 @@ fn records_before_damage_come_first() {
     let (records, result) = read(&bytes, None);
     assert_eq!(records, three()[..1]);
     let error = result.unwrap_err();
-    assert!(
-        error.to_string().starts_with("corrupted record at 38: "),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("corrupted record at 38: "), "{error}");
     assert_eq!(error.frame().unwrap().offset(), 26);
-    let unchecked = ReaderOptions {
-        verify: false,
-        ..options(None)
-    };
+    let unchecked = ReaderOptions { verify: false, ..options(None) };
     let mut reader = RecordReader::open(&bytes[..], &unchecked).unwrap();
     assert_eq!(drain(&mut reader, 64, 9).0.len(), 3);
 }
@@ -140,14 +115,8 @@ fn wrong_formats_are_named() {
     let zlib = write(&three(), Compression::Zlib);
     let message = |bytes: &[u8], c| read(bytes, Some(c)).1.unwrap_err().to_string();
     let text = message(&gzip, Compression::None);
-    assert!(
-        text.starts_with("corrupted record at 0 (Is this even a TFRecord file?)"),
-        "{text}"
-    );
-    assert!(
-        text.ends_with("the data look like GZIP; pass compression_type=\"GZIP\""),
-        "{text}"
-    );
+    assert!(text.starts_with("corrupted record at 0 (Is this even a TFRecord file?)"), "{text}");
+    assert!(text.ends_with("the data look like GZIP; pass compression_type=\"GZIP\""), "{text}");
     let text = message(&plain, Compression::Gzip);
     assert!(
         text.starts_with("inflate() failed")
@@ -155,10 +124,7 @@ fn wrong_formats_are_named() {
         "{text}"
     );
     let text = message(&zlib, Compression::Gzip);
-    assert!(
-        text.ends_with("the data look like ZLIB; pass compression_type=\"ZLIB\""),
-        "{text}"
-    );
+    assert!(text.ends_with("the data look like ZLIB; pass compression_type=\"ZLIB\""), "{text}");
     let text = message(b"\x89PNG\r\n\x1a\n and the rest", Compression::None);
     assert!(text.contains("look like a PNG picture"), "{text}");
     let text = message(&[9; 40], Compression::None);
@@ -169,45 +135,26 @@ fn wrong_formats_are_named() {
 fn cut_and_damaged_gzip() {
     let mut state = 1u64;
     let mut noise = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 56) as u8
     };
-    let records: Vec<Vec<u8>> = (0..200)
-        .map(|_| (0..100).map(|_| noise()).collect())
-        .collect();
+    let records: Vec<Vec<u8>> = (0..200).map(|_| (0..100).map(|_| noise()).collect()).collect();
     let gzip = write(&records, Compression::Gzip);
     let (all, end) = read(&gzip[..gzip.len() - 1], None);
     assert_eq!(all, records);
-    assert_eq!(
-        end.unwrap(),
-        EndInfo {
-            records: 200,
-            tail_bytes: 0,
-            cut_short: true
-        }
-    );
+    assert_eq!(end.unwrap(), EndInfo { records: 200, tail_bytes: 0, cut_short: true });
     let (some, end) = read(&gzip[..gzip.len() / 2], None);
     assert_eq!(some, records[..some.len()]);
     assert!(some.len() > 80);
     match end {
         Ok(end) => assert!(end.cut_short && end.tail_bytes < 12),
-        Err(error) => assert!(
-            error.to_string().starts_with("truncated record at "),
-            "{error}"
-        ),
+        Err(error) => assert!(error.to_string().starts_with("truncated record at "), "{error}"),
     }
     let mut zlib = write(&records, Compression::Zlib);
     *zlib.last_mut().unwrap() ^= 1;
     let (all, result) = read(&zlib, None);
     assert_eq!(all, records);
-    assert!(
-        result
-            .unwrap_err()
-            .to_string()
-            .starts_with("inflate() failed")
-    );
+    assert!(result.unwrap_err().to_string().starts_with("inflate() failed"));
 }
 
 #[test]
@@ -233,14 +180,8 @@ fn skip_seek_and_resume() {
         }
     }
     let bytes = write(&records, Compression::None);
-    let mut cut =
-        RecordReader::open(Cursor::new(&bytes[..bytes.len() / 2]), &options(None)).unwrap();
-    assert!(
-        cut.seek_records(8)
-            .unwrap_err()
-            .to_string()
-            .starts_with("truncated record at ")
-    );
+    let mut cut = RecordReader::open(Cursor::new(&bytes[..bytes.len() / 2]), &options(None)).unwrap();
+    assert!(cut.seek_records(8).unwrap_err().to_string().starts_with("truncated record at "));
     assert_eq!(cut.index(), 7);
 }
 
@@ -250,22 +191,15 @@ fn resync_loses_only_the_damage() {
     let clean = write(&records, Compression::None);
     // Offset of record i: 16 i of overhead and 1 + 2 + ... + i of payload.
     let start = |i: usize| 16 * i + i * (i + 1) / 2;
-    for (flip, lost) in [
-        (start(5) + 12, 5),
-        (start(9) + 3, 9),
-        (start(0), 0),
-        (start(39) + 12, 39),
-        (start(39), 39),
-    ] {
+    for (flip, lost) in
+        [(start(5) + 12, 5), (start(9) + 3, 9), (start(0), 0), (start(39) + 12, 39), (start(39), 39)]
+    {
         let mut bytes = clean.clone();
         bytes[flip] ^= 0x10;
         let mut reader = RecordReader::open(&bytes[..], &options(Some(Compression::None))).unwrap();
         let (mut got, result) = drain(&mut reader, 128, 3);
         assert!(result.is_err());
-        let range = Lost {
-            start: start(lost) as u64,
-            end: start(lost + 1) as u64,
-        };
+        let range = Lost { start: start(lost) as u64, end: start(lost + 1) as u64 };
         assert_eq!(reader.resync().unwrap(), Some(range));
         let (rest, result) = drain(&mut reader, 128, 3);
         assert_eq!(result.unwrap().tail_bytes, 0);

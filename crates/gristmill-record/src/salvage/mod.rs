@@ -93,10 +93,7 @@ impl<R: Read> Salvager<R> {
                 let found = self.search();
                 let next = found.map_or(self.at, |(offset, _)| offset);
                 if next > self.good_end {
-                    let lost = Lost {
-                        start: self.good_end,
-                        end: next,
-                    };
+                    let lost = Lost { start: self.good_end, end: next };
                     self.good_end = next;
                     self.found = found;
                     return Some(Event::Lost(lost));
@@ -108,10 +105,7 @@ impl<R: Read> Salvager<R> {
         self.at = offset + (len + OVERHEAD_BYTES) as u64;
         self.good_end = self.at;
         let frame = self.window.view(offset, len + OVERHEAD_BYTES);
-        Some(Event::Record {
-            offset,
-            payload: &frame[HEADER_BYTES..HEADER_BYTES + len],
-        })
+        Some(Event::Record { offset, payload: &frame[HEADER_BYTES..HEADER_BYTES + len] })
     }
 
     /// The first intact frame at or after `at`; leaves `at` there, or at the end of the stream.
@@ -147,26 +141,17 @@ impl<R: Read> Salvager<R> {
         let Ok(len) = usize::try_from(length) else {
             return false;
         };
-        let frame = self
-            .window
-            .view(self.at, len.saturating_add(OVERHEAD_BYTES));
+        let frame = self.window.view(self.at, len.saturating_add(OVERHEAD_BYTES));
         if frame.len() < len.saturating_add(OVERHEAD_BYTES) {
             return false;
         }
-        let (start, end) = (
-            self.at + HEADER_BYTES as u64,
-            self.at + (HEADER_BYTES + len) as u64,
-        );
+        let (start, end) = (self.at + HEADER_BYTES as u64, self.at + (HEADER_BYTES + len) as u64);
         let body = &frame[HEADER_BYTES..];
         let footer = &body[len..len + FOOTER_BYTES];
         let stored = u32::from_le_bytes(footer.try_into().expect("four bytes"));
         // Running checksums are kept from the first failure on until the search has left the stretch
         // they cover: so no byte is summed once for every candidate over it.
-        if self
-            .prefix
-            .as_ref()
-            .is_some_and(|prefix| start >= prefix.end())
-        {
+        if self.prefix.as_ref().is_some_and(|prefix| start >= prefix.end()) {
             self.prefix = None;
         }
         if let Some(prefix) = &mut self.prefix {

@@ -33,10 +33,7 @@ impl Read for Slow<'_> {
 fn intact_damaged_and_cut() {
     let bytes = [frame(b"abc"), frame(b"hello"), frame(b"")].concat();
     let all = salvage(Salvager::of_bytes(&bytes));
-    assert_eq!(
-        all.0,
-        [(0, b"abc".to_vec()), (19, b"hello".to_vec()), (40, vec![])]
-    );
+    assert_eq!(all.0, [(0, b"abc".to_vec()), (19, b"hello".to_vec()), (40, vec![])]);
     assert_eq!(all.1, []);
     let mut bad = bytes.clone();
     bad[19 + 13] ^= 1;
@@ -78,11 +75,7 @@ fn hostile_headers_cost_linear_time() {
         let started = Instant::now();
         let (records, _) = salvage(Salvager::of_bytes(&bytes));
         assert_eq!(records.len(), intact);
-        assert!(
-            started.elapsed() < Duration::from_secs(10),
-            "{:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     }
 }
 
@@ -99,22 +92,10 @@ fn a_failing_source_ends_the_stream() {
     }
     let bytes = [frame(b"abc"), frame(b"hello")].concat();
     let mut salvager = Salvager::new(Failing(&bytes[..30]));
-    let Some(Event::Record {
-        offset: 0,
-        payload: b"abc",
-    }) = salvager.next_event()
-    else {
-        panic!()
-    };
-    assert_eq!(
-        salvager.next_event(),
-        Some(Event::Lost(Lost { start: 19, end: 30 }))
-    );
+    let Some(Event::Record { offset: 0, payload: b"abc" }) = salvager.next_event() else { panic!() };
+    assert_eq!(salvager.next_event(), Some(Event::Lost(Lost { start: 19, end: 30 })));
     assert_eq!(salvager.next_event(), None);
-    assert_eq!(
-        salvager.source_error().unwrap().kind(),
-        io::ErrorKind::InvalidData
-    );
+    assert_eq!(salvager.source_error().unwrap().kind(), io::ErrorKind::InvalidData);
 }
 
 proptest! {

@@ -21,14 +21,7 @@ pub(super) struct Window<R> {
 
 impl<R: Read> Window<R> {
     pub(super) fn new(source: R) -> Self {
-        Self {
-            source,
-            bytes: Vec::new(),
-            filled: 0,
-            base: 0,
-            ended: false,
-            error: None,
-        }
+        Self { source, bytes: Vec::new(), filled: 0, base: 0, ended: false, error: None }
     }
 
     pub(super) fn error(&self) -> Option<&io::Error> {

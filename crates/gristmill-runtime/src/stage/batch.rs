@@ -72,7 +72,10 @@ impl BatchStage {
             return None;
         }
         let columns: Result<Vec<Column>> = (0..parts[0].columns.len())
-            .map(|c| concat(&parts.iter().map(|p| &p.columns[c]).collect::<Vec<_>>(), &self.stats).and_then(one_row))
+            .map(|c| {
+                concat(&parts.iter().map(|p| &p.columns[c]).collect::<Vec<_>>(), &self.stats)
+                    .and_then(one_row)
+            })
             .collect();
         let lens: Vec<usize> = parts.iter().map(|p| p.len).collect();
         let ids: Vec<Ids> = parts.into_iter().map(|p| p.ids).collect();
@@ -118,7 +121,10 @@ pub(crate) fn joined_ids(track: bool, ids: &[Ids], lens: &[usize], size: usize) 
     let all: Vec<Id> = ids.iter().zip(lens).flat_map(|(ids, &n)| (0..n).map(move |i| ids.get(i))).collect();
     Ids::List(
         all.chunks(size)
-            .map(|group| Id { key: Key::join(group.iter().map(|id| id.key)), origin: group[0].origin.clone() })
+            .map(|group| Id {
+                key: Key::join(group.iter().map(|id| id.key)),
+                origin: group[0].origin.clone(),
+            })
             .collect(),
     )
 }

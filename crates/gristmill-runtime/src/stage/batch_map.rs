@@ -62,10 +62,15 @@ impl BatchMapStage {
             .structure
             .leaves()
             .into_iter()
-            .map(|&i| (specs[i].is_dense() && specs[i].dtype().is_plain()).then(|| Some((specs[i].dtype(), specs[i].shape().full()?))).flatten())
+            .map(|&i| {
+                (specs[i].is_dense() && specs[i].dtype().is_plain())
+                    .then(|| Some((specs[i].dtype(), specs[i].shape().full()?)))
+                    .flatten()
+            })
             .collect();
         let size = batch_size(batch.size.as_int()?)?;
-        let bytes: usize = layout.iter().flatten().map(|(d, s)| d.size() * s.count()).sum::<usize>().max(1) * size;
+        let bytes: usize =
+            layout.iter().flatten().map(|(d, s)| d.size() * s.count()).sum::<usize>().max(1) * size;
         let budget = usize::try_from(env.budget()).unwrap_or(usize::MAX);
         let depth = (budget / bytes.max(1)).clamp(1, env.shared.pool.workers() + 2);
         Ok(Self {
@@ -89,7 +94,11 @@ impl BatchMapStage {
             if n > want {
                 let rest = piece.block.outcome_slice(want, n - want);
                 piece.block = piece.block.outcome_slice(0, want);
-                self.again.push_front(Piece { block: rest, before: Arc::clone(&piece.before), used: piece.used + want as u64 });
+                self.again.push_front(Piece {
+                    block: rest,
+                    before: Arc::clone(&piece.before),
+                    used: piece.used + want as u64,
+                });
             }
             return Some(piece);
         }
@@ -114,7 +123,8 @@ impl BatchMapStage {
             let want = self.pace.block(TARGET_NS).min(self.size - open.count);
             let Some(piece) = self.read(want) else { break };
             let (n, start, broke) = (piece.block.len, open.count, piece.block.failed.is_some());
-            let (work, builder, block) = (Arc::clone(&self.work), Arc::clone(&open.builder), piece.block.clone());
+            let (work, builder, block) =
+                (Arc::clone(&self.work), Arc::clone(&open.builder), piece.block.clone());
             let job = self.env.shared.pool.submit(move |scratch| {
                 let began = Instant::now();
                 let made = run(&work, scratch, &block, &builder, start);
@@ -195,8 +205,15 @@ impl BatchMapStage {
         }
     }
 
-    fn close(&self, builder: Arc<BatchBuilder>, columns: Vec<Vec<Column>>, pieces: &[Piece], count: usize) -> Result<Block> {
-        let builder = Arc::try_unwrap(builder).map_err(|_| Error::internal("a batch is still being written"))?;
+    fn close(
+        &self,
+        builder: Arc<BatchBuilder>,
+        columns: Vec<Vec<Column>>,
+        pieces: &[Piece],
+        count: usize,
+    ) -> Result<Block> {
+        let builder =
+            Arc::try_unwrap(builder).map_err(|_| Error::internal("a batch is still being written"))?;
         let laid_out = builder.finish(&(0..count).collect::<Vec<_>>())?;
         let columns = laid_out
             .into_iter()
@@ -225,7 +242,7 @@ fn run(work: &Work, scratch: &mut Scratch, block: &Block, builder: &BatchBuilder
 
 impl Stage for BatchMapStage {
     fn next(&mut self, _: usize) -> Option<Block> {
-        loop {
+        while !self.env.shared.is_cancelled() {
             while self.open.len() < self.depth {
                 match self.start() {
                     Ok(true) => {}
@@ -239,6 +256,7 @@ impl Stage for BatchMapStage {
                 return Some(block);
             }
         }
+        None
     }
 
     fn save(&self, to: &mut StateWriter) {

@@ -252,7 +252,10 @@ impl Stage for CacheStage {
             self.extend(&mut held, 4096)?;
         }
         if held.elements < at {
-            return Err(Error::invalid(format!("the iterator state needs {at} cached elements, the input has {}", held.elements)));
+            return Err(Error::invalid(format!(
+                "the iterator state needs {at} cached elements, the input has {}",
+                held.elements
+            )));
         }
         drop(held);
         (self.at, self.errors, self.first) = (at, errors, first);

@@ -19,7 +19,12 @@ pub(crate) struct ZipStage {
 impl ZipStage {
     /// `order[k]` is (input, leaf) of the result's leaf `k`.
     pub(crate) fn new(inputs: Vec<Box<dyn Stage>>, order: Vec<(usize, usize)>, env: &Env) -> Self {
-        Self { inputs: inputs.into_iter().map(Feed::new).collect(), order, stats: env.stats("zip"), ended: false }
+        Self {
+            inputs: inputs.into_iter().map(Feed::new).collect(),
+            order,
+            stats: env.stats("zip"),
+            ended: false,
+        }
     }
 }
 
@@ -44,7 +49,8 @@ impl Stage for ZipStage {
         }
         // The elements before the first error of any input, then that error.
         let len = blocks.iter().map(|b| b.len).min().unwrap_or(0).min(n);
-        let failed = if len < n { blocks.iter().find(|b| b.len == len).and_then(|b| b.failed.clone()) } else { None };
+        let failed =
+            if len < n { blocks.iter().find(|b| b.len == len).and_then(|b| b.failed.clone()) } else { None };
         let used = len + usize::from(failed.is_some());
         for input in &mut self.inputs {
             input.consume(used);
@@ -52,12 +58,17 @@ impl Stage for ZipStage {
         let mut out = Block::new(len, Vec::new(), Ids::None);
         if len > 0 {
             let parts: Vec<Block> = blocks.iter().map(|b| b.outcome_slice(0, len)).collect();
-            out.columns = self.order.iter().map(|&(input, leaf)| parts[input].columns[leaf].clone()).collect();
+            out.columns =
+                self.order.iter().map(|&(input, leaf)| parts[input].columns[leaf].clone()).collect();
             if parts.iter().any(|p| !matches!(p.ids, Ids::None)) {
                 out.ids = Ids::List(
                     (0..len)
                         .map(|i| {
-                            let mut id = parts.iter().map(|p| p.ids.get(i)).find(|id| id.origin != gristmill_types::Origin::None).unwrap_or_default();
+                            let mut id = parts
+                                .iter()
+                                .map(|p| p.ids.get(i))
+                                .find(|id| id.origin != gristmill_types::Origin::None)
+                                .unwrap_or_default();
                             id.key = Key::join(parts.iter().map(|p| p.ids.key(i)));
                             id
                         })

@@ -13,6 +13,7 @@ use std::time::Instant;
 /// See the module. An element whose predicate fails is an error in its place.
 pub(crate) struct FilterStage {
     input: super::Feed,
+    env: Env,
     work: Work,
     scratch: Scratch,
 }
@@ -22,14 +23,15 @@ impl FilterStage {
         let captures = op.captures.iter().map(|c| c.value().cloned()).collect::<Result<Vec<_>>>()?;
         let program = Program::new(Arc::clone(&op.graph), &captures)?;
         let work = Work { program, entropy: env.shared.entropy, stats: env.stats("filter") };
-        Ok(Self { input: super::Feed::new(input), work, scratch: Scratch::default() })
+        Ok(Self { input: super::Feed::new(input), env: env.clone(), work, scratch: Scratch::default() })
     }
 
     /// The elements that pass, up to the first whose predicate fails; how many outcomes were used.
     fn sift(&mut self, block: &Block) -> Result<(Block, usize)> {
         let (columns, done, failed) =
             evaluate(&self.work, &mut self.scratch, &block.columns, block.len, &block.ids, &mut [])?;
-        let verdict = columns.into_iter().next().flatten().ok_or_else(|| Error::internal("a filter gave nothing"))?;
+        let verdict =
+            columns.into_iter().next().flatten().ok_or_else(|| Error::internal("a filter gave nothing"))?;
         let mut keep = Vec::new();
         for i in 0..done {
             let Value::Tensor(t) = verdict.get(i) else { continue };
@@ -51,7 +53,8 @@ impl FilterStage {
 
 impl Stage for FilterStage {
     fn next(&mut self, want: usize) -> Option<Block> {
-        loop {
+        // Whoever dropped the iterator waits for this, however long nothing passes.
+        while !self.env.shared.is_cancelled() {
             let block = self.input.peek(want)?;
             let start = Instant::now();
             let (out, used) = if block.len == 0 {
@@ -67,6 +70,7 @@ impl Stage for FilterStage {
                 return Some(out);
             }
         }
+        None
     }
 
     fn save(&self, to: &mut StateWriter) {

@@ -34,7 +34,14 @@ pub(crate) struct InterleaveStage {
 }
 
 impl InterleaveStage {
-    pub(crate) fn new(outer: &Plan, template: &Template, cycle: usize, block: usize, name: &str, env: &Env) -> Result<Self> {
+    pub(crate) fn new(
+        outer: &Plan,
+        template: &Template,
+        cycle: usize,
+        block: usize,
+        name: &str,
+        env: &Env,
+    ) -> Result<Self> {
         Ok(Self {
             outer: lower::build(outer, env)?,
             outer_plan: outer.clone(),
@@ -190,7 +197,8 @@ impl Stage for InterleaveStage {
             self.slots[i] = Some(open);
         }
         self.outer.restore(&mut StateReader::new(outer))?;
-        (self.cycle_at, self.block_at, self.outer_ended) = (cycle_at, block_at.min(self.block.saturating_sub(1)), outer_ended);
+        (self.cycle_at, self.block_at, self.outer_ended) =
+            (cycle_at, block_at.min(self.block.saturating_sub(1)), outer_ended);
         Ok(())
     }
 }
@@ -201,7 +209,11 @@ fn joined(parts: &[Block], count: usize) -> Block {
         return only.clone();
     }
     let columns = (0..parts.first().map_or(0, |p| p.columns.len()))
-        .map(|c| Column::from_values(parts.iter().flat_map(|p| (0..p.len).map(move |i| p.columns[c].get(i))).collect()))
+        .map(|c| {
+            Column::from_values(
+                parts.iter().flat_map(|p| (0..p.len).map(move |i| p.columns[c].get(i))).collect(),
+            )
+        })
         .collect();
     let ids = if parts.iter().all(|p| matches!(p.ids, Ids::None)) {
         Ids::None

@@ -80,7 +80,8 @@ impl MapStage {
         let program = Program::new(Arc::clone(&op.graph), &captures)?;
         let stats = env.stats("map");
         let workers = env.shared.pool.workers();
-        let limit = op.parallel.map_or(2 * workers, |n| usize::try_from(n).unwrap_or(workers).clamp(1, 4 * workers));
+        let limit =
+            op.parallel.map_or(2 * workers, |n| usize::try_from(n).unwrap_or(workers).clamp(1, 4 * workers));
         Ok(Self {
             input,
             work: Arc::new(Work { program, entropy: env.shared.entropy, stats }),
@@ -248,12 +249,16 @@ pub(crate) fn evaluate(
     let mut run = Run { scratch, entropy: work.entropy, copied: 0 };
     let out = work.program.run(&mut run, columns, n, ids, rows)?;
     work.stats.bytes_copied.fetch_add(run.copied, std::sync::atomic::Ordering::Relaxed);
-    let failed = out.failed.map(|e| located(e, columns, ids, out.done));
+    let failed = out.failed.map(|e| located(e, columns, ids, out.done, &work.stats.name));
     Ok((out.columns, out.done, failed))
 }
 
 /// The error with what is known of element `i`.
-fn located(e: Error, columns: &[Column], ids: &Ids, i: usize) -> Error {
+fn located(e: Error, columns: &[Column], ids: &Ids, i: usize, stage: &str) -> Error {
+    placed(e, columns, ids, i).frame(Frame::Stage { name: stage.to_string() })
+}
+
+fn placed(e: Error, columns: &[Column], ids: &Ids, i: usize) -> Error {
     if e.path().is_some() {
         return e;
     }

@@ -166,6 +166,8 @@ pub(crate) fn pass(stage: &mut dyn Stage, n: u64) -> Result<()> {
     if found == n {
         return Ok(());
     }
-    Err(Error::invalid(format!("the iterator state is {n} elements into an input that has only {found} left"))
-        .hint("the data differ from those that the state was made with"))
+    Err(Error::invalid(format!(
+        "the iterator state is {n} elements into an input that has only {found} left"
+    ))
+    .hint("the data differ from those that the state was made with"))
 }

@@ -51,13 +51,14 @@ impl Stage for TakeStage {
 pub(crate) struct SkipStage {
     input: Box<dyn Stage>,
     left: Option<u64>,
+    env: Env,
     stats: Arc<StageStats>,
 }
 
 impl SkipStage {
     /// `count` negative skips all.
     pub(crate) fn new(input: Box<dyn Stage>, count: i64, env: &Env) -> Self {
-        Self { input, left: u64::try_from(count).ok(), stats: env.stats("skip") }
+        Self { input, left: u64::try_from(count).ok(), env: env.clone(), stats: env.stats("skip") }
     }
 }
 
@@ -65,6 +66,9 @@ impl Stage for SkipStage {
     fn next(&mut self, want: usize) -> Option<Block> {
         let left = self.left.as_mut()?;
         while *left > 0 {
+            if self.env.shared.is_cancelled() {
+                return None;
+            }
             let block = self.input.next(usize::try_from(*left).unwrap_or(usize::MAX).min(4096))?;
             *left -= block.len as u64;
             if let Some(e) = block.failed {
@@ -110,24 +114,26 @@ pub(crate) struct ShardStage {
     index: u64,
     /// Position of the next input element, modulo `count`.
     at: u64,
+    env: Env,
     stats: Arc<StageStats>,
 }
 
 impl ShardStage {
     pub(crate) fn new(input: Box<dyn Stage>, count: i64, index: i64, env: &Env) -> Self {
         let (count, index) = (count.max(1) as u64, index.max(0) as u64);
-        Self { input, count, index, at: 0, stats: env.stats("shard") }
+        Self { input, count, index, at: 0, env: env.clone(), stats: env.stats("shard") }
     }
 }
 
 impl Stage for ShardStage {
     fn next(&mut self, want: usize) -> Option<Block> {
-        loop {
+        while !self.env.shared.is_cancelled() {
             // So many that no more than `want` outcomes can come of them.
             let count = usize::try_from(self.count).unwrap_or(usize::MAX);
             let ahead = (want - 1).saturating_mul(count).saturating_add(1).min(4096.max(want));
             let block = self.input.next(ahead)?;
-            let keep: Vec<usize> = (0..block.len).filter(|&i| (self.at + i as u64) % self.count == self.index).collect();
+            let keep: Vec<usize> =
+                (0..block.len).filter(|&i| (self.at + i as u64) % self.count == self.index).collect();
             self.at = (self.at + block.len as u64) % self.count;
             let block = match block.select(&keep) {
                 Ok(b) => b,
@@ -138,6 +144,7 @@ impl Stage for ShardStage {
                 return Some(block);
             }
         }
+        None
     }
 
     fn save(&self, to: &mut StateWriter) {

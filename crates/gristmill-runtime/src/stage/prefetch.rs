@@ -72,7 +72,9 @@ impl PrefetchStage {
         let thread = std::thread::Builder::new()
             .name("gristmill-prefetch".into())
             .spawn(move || drive(stage, &channel, &shared, limit, budget))
-            .map_err(|e| Error::new(gristmill_types::Kind::ResourceExhausted, format!("cannot start a thread: {e}")))?;
+            .map_err(|e| {
+                Error::new(gristmill_types::Kind::ResourceExhausted, format!("cannot start a thread: {e}"))
+            })?;
         self.thread = Some(thread);
         Ok(())
     }

@@ -11,18 +11,19 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Drops the errors of the stages above.
 pub(crate) struct IgnoreErrorsStage {
     input: Box<dyn Stage>,
+    env: Env,
     stats: Arc<StageStats>,
 }
 
 impl IgnoreErrorsStage {
     pub(crate) fn new(input: Box<dyn Stage>, env: &Env) -> Self {
-        Self { input, stats: env.stats("ignore_errors") }
+        Self { input, env: env.clone(), stats: env.stats("ignore_errors") }
     }
 }
 
 impl Stage for IgnoreErrorsStage {
     fn next(&mut self, want: usize) -> Option<Block> {
-        loop {
+        while !self.env.shared.is_cancelled() {
             let mut block = self.input.next(want)?;
             if block.failed.take().is_some() {
                 self.stats.errors.fetch_add(1, Relaxed);
@@ -32,6 +33,7 @@ impl Stage for IgnoreErrorsStage {
                 return Some(block);
             }
         }
+        None
     }
 
     fn save(&self, to: &mut StateWriter) {

@@ -26,7 +26,12 @@ impl Store {
             *self = match column {
                 Column::Uniform(t) if t.dtype().is_plain() => {
                     let row = t.shape().row();
-                    Self::Plain { dtype: t.dtype(), row, row_bytes: row.count() * t.dtype().size(), bytes: Vec::new() }
+                    Self::Plain {
+                        dtype: t.dtype(),
+                        row,
+                        row_bytes: row.count() * t.dtype().size(),
+                        bytes: Vec::new(),
+                    }
                 }
                 _ => Self::Values(Vec::new()),
             };
@@ -72,7 +77,8 @@ impl Store {
                 Ok(Column::Uniform(Tensor::from_buffer(*dtype, row.prepend(slots.len())?, out)?))
             }
             Self::Values(values) => {
-                let taken: Option<Vec<Value>> = slots.iter().map(|&s| values.get_mut(s).and_then(Option::take)).collect();
+                let taken: Option<Vec<Value>> =
+                    slots.iter().map(|&s| values.get_mut(s).and_then(Option::take)).collect();
                 Ok(Column::from_values(taken.ok_or_else(|| Error::internal("a shuffle slot was empty"))?))
             }
             Self::Empty => Err(Error::internal("a shuffle gave before it held anything")),
@@ -175,10 +181,11 @@ pub(crate) struct ShuffleStage {
 impl ShuffleStage {
     pub(crate) fn new(input: Box<dyn Stage>, op: &Shuffle, plan: &Plan, env: &Env) -> Result<Self> {
         let buffer = op.buffer.as_int()?;
-        let capacity = usize::try_from(buffer)
-            .ok()
-            .filter(|&n| n > 0)
-            .ok_or_else(|| Error::invalid(format!("buffer_size must be greater than zero or UNKNOWN_CARDINALITY, found {buffer}")))?;
+        let capacity = usize::try_from(buffer).ok().filter(|&n| n > 0).ok_or_else(|| {
+            Error::invalid(format!(
+                "buffer_size must be greater than zero or UNKNOWN_CARDINALITY, found {buffer}"
+            ))
+        })?;
         // Slot numbers are 32 bits wide; a buffer beyond that could not be held anyway.
         let capacity = capacity.min(u32::MAX as usize);
         let place = place(plan, env.path);
@@ -279,7 +286,9 @@ impl ShuffleStage {
                 next += 1;
             }
             if numbers.held() == 0 {
-                return Err(Error::invalid("the iterator state is damaged: a shuffle gave more than it held"));
+                return Err(Error::invalid(
+                    "the iterator state is damaged: a shuffle gave more than it held",
+                ));
             }
             numbers.draw();
         }
@@ -287,14 +296,17 @@ impl ShuffleStage {
             numbers.push(next);
             next += 1;
         }
-        let mut held: Vec<u64> = (numbers.start..numbers.end).map(|at| numbers.ring[at % self.capacity]).collect();
+        let mut held: Vec<u64> =
+            (numbers.start..numbers.end).map(|at| numbers.ring[at % self.capacity]).collect();
         held.sort_unstable();
         let mut slots = HashMap::with_capacity(held.len());
         let mut at = 0;
         for number in held {
             pass(&mut *self.input, number - at)?;
             let block = self.input.next(1).ok_or_else(|| {
-                Error::invalid(format!("the iterator state needs element {number} of an input that has fewer"))
+                Error::invalid(format!(
+                    "the iterator state needs element {number} of an input that has fewer"
+                ))
             })?;
             at = number + 1;
             let slot = self.slot();
@@ -344,7 +356,8 @@ impl Stage for ShuffleStage {
         if slots.is_empty() && failed.is_none() {
             return None;
         }
-        let mut block = if slots.is_empty() { Block::new(0, Vec::new(), Ids::None) } else { self.emit(&slots) };
+        let mut block =
+            if slots.is_empty() { Block::new(0, Vec::new(), Ids::None) } else { self.emit(&slots) };
         block.failed = block.failed.or(failed);
         // Slots drawn here are used again only now that they were copied out.
         self.free.extend(drawn);

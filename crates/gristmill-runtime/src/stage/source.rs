@@ -5,7 +5,9 @@ use crate::env::Env;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
 use gristmill_plan::dataset::{Range, TensorSlices, Tensors};
-use gristmill_types::{Block, Buffer, Column, DType, Error, Ids, Key, Result, Shape, Tensor, Value, tensor, with_element};
+use gristmill_types::{
+    Block, Buffer, Column, DType, Error, Ids, Key, Result, Shape, Tensor, Value, elements, with_element,
+};
 use std::sync::Arc;
 
 /// The ids of a source's elements from `first` on.
@@ -51,7 +53,7 @@ impl Stage for RangeStage {
         let first = self.start.wrapping_add(self.step.wrapping_mul(self.at as i64));
         let step = self.step;
         let column = with_element!(self.dtype, T => {
-            if let Some(out) = tensor::cast_slice_mut::<T>(buffer.as_mut_slice()) {
+            if let Some(out) = elements::cast_slice_mut::<T>(buffer.as_mut_slice()) {
                 let mut v = first;
                 for slot in out {
                     *slot = NumberFrom::from_i64(v);
@@ -121,8 +123,19 @@ pub(crate) struct TensorsStage {
 
 impl TensorsStage {
     pub(crate) fn new(op: &Tensors, env: &Env) -> Result<Self> {
-        let values = op.structure.leaves().into_iter().map(|&i| op.components[i].value().cloned()).collect::<Result<_>>()?;
-        Ok(Self { values, given: false, root: env.source_root(), stats: env.stats("from_tensors"), env: env.clone() })
+        let values = op
+            .structure
+            .leaves()
+            .into_iter()
+            .map(|&i| op.components[i].value().cloned())
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            values,
+            given: false,
+            root: env.source_root(),
+            stats: env.stats("from_tensors"),
+            env: env.clone(),
+        })
     }
 }
 
@@ -159,11 +172,17 @@ pub(crate) struct SlicesStage {
 
 impl SlicesStage {
     pub(crate) fn new(op: &TensorSlices, env: &Env) -> Result<Self> {
-        let values: Vec<Value> =
-            op.structure.leaves().into_iter().map(|&i| op.components[i].value().cloned()).collect::<Result<_>>()?;
+        let values: Vec<Value> = op
+            .structure
+            .leaves()
+            .into_iter()
+            .map(|&i| op.components[i].value().cloned())
+            .collect::<Result<_>>()?;
         let lens: Vec<usize> = values
             .iter()
-            .map(|v| v.outer_len().ok_or_else(|| Error::invalid("from_tensor_slices needs tensors of rank >= 1")))
+            .map(|v| {
+                v.outer_len().ok_or_else(|| Error::invalid("from_tensor_slices needs tensors of rank >= 1"))
+            })
             .collect::<Result<_>>()?;
         let len = lens.first().copied().unwrap_or(0);
         if let Some(other) = lens.iter().find(|&&l| l != len) {
@@ -185,7 +204,9 @@ impl Stage for SlicesStage {
             .iter()
             .map(|v| match v {
                 Value::Tensor(t) => Ok(Column::Uniform(t.rows(self.at, n))),
-                other => Ok(Column::Varied((self.at..self.at + n).map(|i| other.unstack(i)).collect::<Result<_>>()?)),
+                other => Ok(Column::Varied(
+                    (self.at..self.at + n).map(|i| other.unstack(i)).collect::<Result<_>>()?,
+                )),
             })
             .collect();
         let ids = ids(&self.env, self.root, self.at as u64);

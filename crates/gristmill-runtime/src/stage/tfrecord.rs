@@ -98,10 +98,11 @@ impl TfRecordStage {
         let mut reader = probe;
         if reader.compression() == gristmill_record::codec::Compression::None {
             source = self.stores.of(path)?.open(path)?;
-            source.seek(SeekFrom::Start(self.offset)).map_err(|e| {
-                Error::from(gristmill_record::error::ReadError::from(e)).in_file(&*name)
-            })?;
-            let options = ReaderOptions { compression: Some(gristmill_record::codec::Compression::None), ..options };
+            source
+                .seek(SeekFrom::Start(self.offset))
+                .map_err(|e| Error::from(gristmill_record::error::ReadError::from(e)).in_file(&*name))?;
+            let options =
+                ReaderOptions { compression: Some(gristmill_record::codec::Compression::None), ..options };
             reader = RecordReader::resume(source, self.offset, self.index, &options);
         } else {
             reader.skip_records(self.index).map_err(wrong)?;

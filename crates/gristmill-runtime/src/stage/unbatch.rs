@@ -18,7 +18,13 @@ pub(crate) struct UnbatchStage {
 
 impl UnbatchStage {
     pub(crate) fn new(input: Box<dyn Stage>, env: &Env) -> Self {
-        Self { input: Feed::new(input), current: None, row: 0, track: env.shared.track, stats: env.stats("unbatch") }
+        Self {
+            input: Feed::new(input),
+            current: None,
+            row: 0,
+            track: env.shared.track,
+            stats: env.stats("unbatch"),
+        }
     }
 
     /// Makes the next element with rows left the current one; gives an error in its place.
@@ -69,7 +75,11 @@ impl Stage for UnbatchStage {
             })
             .collect();
         let ids = if self.track {
-            Ids::List((row..row + n).map(|i| Id { key: id.key.child(i as u64), origin: id.origin.clone() }).collect())
+            Ids::List(
+                (row..row + n)
+                    .map(|i| Id { key: id.key.child(i as u64), origin: id.origin.clone() })
+                    .collect(),
+            )
         } else {
             Ids::None
         };
@@ -90,7 +100,11 @@ impl Stage for UnbatchStage {
         if row > 0 {
             match self.advance() {
                 Some(Ok(())) => self.row = row,
-                _ => return Err(Error::invalid("the iterator state is inside an element that is no longer there")),
+                _ => {
+                    return Err(Error::invalid(
+                        "the iterator state is inside an element that is no longer there",
+                    ));
+                }
             }
         }
         Ok(())

@@ -30,10 +30,7 @@ fn one_part() {
         ("*é", "aéé"),
     ];
     for (pattern, name) in yes {
-        assert!(
-            matches(pattern.as_bytes(), name.as_bytes()),
-            "{pattern} {name}"
-        );
+        assert!(matches(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
     }
     let no: &[(&str, &str)] = &[
         ("a", "b"),
@@ -50,10 +47,7 @@ fn one_part() {
         ("a", ""),
     ];
     for (pattern, name) in no {
-        assert!(
-            !matches(pattern.as_bytes(), name.as_bytes()),
-            "{pattern} {name}"
-        );
+        assert!(!matches(pattern.as_bytes(), name.as_bytes()), "{pattern} {name}");
     }
     // No exponential search.
     assert!(!matches("*a".repeat(40).as_bytes(), &[b'a'; 39]));
@@ -75,13 +69,7 @@ fn find(root: &tempfile::TempDir, pattern: &str) -> Vec<String> {
     let prefix = format!("{}/", root.path().display());
     let pattern = format!("{prefix}{pattern}");
     let found = LocalStore.glob(OsStr::new(&pattern)).unwrap();
-    let shorten = |path: OsString| {
-        path.to_str()
-            .unwrap()
-            .strip_prefix(&prefix)
-            .unwrap()
-            .to_owned()
-    };
+    let shorten = |path: OsString| path.to_str().unwrap().strip_prefix(&prefix).unwrap().to_owned();
     found.into_iter().map(shorten).collect()
 }
 
@@ -99,10 +87,7 @@ fn trees() {
         "a.txt",
         ".h/b1.jpg",
     ]);
-    assert_eq!(
-        find(&root, "*/b*.jpg"),
-        [".h/b1.jpg", "x/b1.jpg", "x/b10.jpg", "x/b2.jpg", "y/b1.jpg"]
-    );
+    assert_eq!(find(&root, "*/b*.jpg"), [".h/b1.jpg", "x/b1.jpg", "x/b10.jpg", "x/b2.jpg", "y/b1.jpg"]);
     assert_eq!(find(&root, "y/*"), ["y/.b.jpg", "y/b1.jpg"]);
     assert_eq!(find(&root, "**/b3.jpg"), Vec::<String>::new());
     assert_eq!(find(&root, "x/**/b3.jpg"), ["x/deep/b3.jpg"]);
@@ -120,23 +105,14 @@ fn trees() {
     assert_eq!(everything, [root.path().as_os_str()]);
     let url = format!("file://{}/z*", root.path().display());
     let found = LocalStore.glob(OsStr::new(&url)).unwrap();
-    assert_eq!(
-        found,
-        [OsString::from(format!(
-            "file://{}/z.jpg",
-            root.path().display()
-        ))]
-    );
+    assert_eq!(found, [OsString::from(format!("file://{}/z.jpg", root.path().display()))]);
 }
 
 #[test]
 fn relative_patterns_begin_with_a_dot() {
     let found = LocalStore.glob(OsStr::new("Cargo.tom[l]")).unwrap();
     assert_eq!(found, [OsString::from("./Cargo.toml")]);
-    assert_eq!(
-        LocalStore.glob(OsStr::new("src/lib*.rs")).unwrap(),
-        [OsString::from("src/lib.rs")]
-    );
+    assert_eq!(LocalStore.glob(OsStr::new("src/lib*.rs")).unwrap(), [OsString::from("src/lib.rs")]);
     assert!(LocalStore.glob(OsStr::new("")).unwrap().is_empty());
 }
 
@@ -152,19 +128,9 @@ fn names_that_are_no_utf8() {
     let pattern = join(root.path().as_os_str(), OsStr::new("caf?.jpg"));
     let found = LocalStore.glob(&pattern).unwrap();
     assert_eq!(found, [join(root.path().as_os_str(), name)]);
-    assert_eq!(
-        crate::read::read_file(&LocalStore, &found[0]).unwrap(),
-        b"x"
-    );
+    assert_eq!(crate::read::read_file(&LocalStore, &found[0]).unwrap(), b"x");
     let missing = OsString::from_vec(b"/no/\xff".to_vec());
-    assert!(
-        LocalStore
-            .open(&missing)
-            .err()
-            .unwrap()
-            .to_string()
-            .ends_with("; No such file or directory")
-    );
+    assert!(LocalStore.open(&missing).err().unwrap().to_string().ends_with("; No such file or directory"));
 }
 
 #[test]
@@ -174,11 +140,7 @@ fn patterns_and_indexes() {
             && is_pattern(OsStr::new("a?"))
             && !is_pattern(OsStr::new("/a/b.jpg"))
     );
-    let all = || {
-        ["a.tfrecord", "a.tfrecord.idx", "b.idx"]
-            .map(OsString::from)
-            .to_vec()
-    };
+    let all = || ["a.tfrecord", "a.tfrecord.idx", "b.idx"].map(OsString::from).to_vec();
     let mut paths = all();
     hide_indexes(OsStr::new("*"), &mut paths);
     assert_eq!(paths, ["a.tfrecord"]);

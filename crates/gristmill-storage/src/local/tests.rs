@@ -21,15 +21,9 @@ fn streams_and_reads_at_places() {
     put(&path, b"0123456789");
     let mut source = LocalStore.open(&path).unwrap();
     let mut four = [0; 4];
-    assert_eq!(
-        (source.size(), source.read_at(3, &mut four).unwrap(), &four),
-        (10, 4, b"3456")
-    );
+    assert_eq!((source.size(), source.read_at(3, &mut four).unwrap(), &four), (10, 4, b"3456"));
     source.seek(SeekFrom::Start(8)).unwrap();
-    assert_eq!(
-        (source.read(&mut four).unwrap(), &four[..2]),
-        (2, &b"89"[..])
-    );
+    assert_eq!((source.read(&mut four).unwrap(), &four[..2]), (2, &b"89"[..]));
     assert_eq!(source.read_at(10, &mut four).unwrap(), 0);
     assert_eq!(LocalStore.size(&path).unwrap(), 10);
     let mut url = OsString::from("file://");
@@ -47,67 +41,25 @@ fn directories() {
         put(&at(&root, name), b"12");
     }
     let names: Vec<_> = LocalStore.list_dir(root.path().as_os_str()).unwrap();
-    let names: Vec<_> = names
-        .iter()
-        .map(|e| (e.name.to_str().unwrap(), e.is_dir))
-        .collect();
-    assert_eq!(
-        names,
-        [(".h", false), ("b10", false), ("b2", false), ("x", true)]
-    );
+    let names: Vec<_> = names.iter().map(|e| (e.name.to_str().unwrap(), e.is_dir)).collect();
+    assert_eq!(names, [(".h", false), ("b10", false), ("b2", false), ("x", true)]);
     let files = LocalStore.walk(root.path().as_os_str()).unwrap();
-    assert_eq!(
-        files,
-        [".h", "b10", "b2", "x/q", "x/y/z"].map(|name| at(&root, name))
-    );
+    assert_eq!(files, [".h", "b10", "b2", "x/q", "x/y/z"].map(|name| at(&root, name)));
     let mut url = OsString::from("file://");
     url.push(root.path());
-    assert!(
-        LocalStore.walk(&url).unwrap()[0]
-            .to_str()
-            .unwrap()
-            .starts_with("file:///")
-    );
-    assert!(
-        LocalStore.is_dir(&deep)
-            && LocalStore.exists(&deep)
-            && !LocalStore.is_dir(&at(&root, "b2"))
-    );
+    assert!(LocalStore.walk(&url).unwrap()[0].to_str().unwrap().starts_with("file:///"));
+    assert!(LocalStore.is_dir(&deep) && LocalStore.exists(&deep) && !LocalStore.is_dir(&at(&root, "b2")));
     assert_eq!(LocalStore.stat(&deep).unwrap().bytes, 0);
 
     let kind = |error: StoreError| error.kind;
-    assert_eq!(
-        LocalStore.open(&deep).map(drop).map_err(kind),
-        Err(StoreErrorKind::IsDirectory)
-    );
-    assert_eq!(
-        LocalStore.create(&deep).map(drop).map_err(kind),
-        Err(StoreErrorKind::IsDirectory)
-    );
-    assert_eq!(
-        LocalStore.size(&deep).map_err(kind),
-        Err(StoreErrorKind::IsDirectory)
-    );
-    assert_eq!(
-        LocalStore.remove(&deep).map_err(kind),
-        Err(StoreErrorKind::IsDirectory)
-    );
-    assert_eq!(
-        LocalStore.remove(&at(&root, "no")).map_err(kind),
-        Err(StoreErrorKind::NotFound)
-    );
-    assert_eq!(
-        LocalStore
-            .create(&at(&root, "no/f"))
-            .map(drop)
-            .map_err(kind),
-        Err(StoreErrorKind::NotFound)
-    );
+    assert_eq!(LocalStore.open(&deep).map(drop).map_err(kind), Err(StoreErrorKind::IsDirectory));
+    assert_eq!(LocalStore.create(&deep).map(drop).map_err(kind), Err(StoreErrorKind::IsDirectory));
+    assert_eq!(LocalStore.size(&deep).map_err(kind), Err(StoreErrorKind::IsDirectory));
+    assert_eq!(LocalStore.remove(&deep).map_err(kind), Err(StoreErrorKind::IsDirectory));
+    assert_eq!(LocalStore.remove(&at(&root, "no")).map_err(kind), Err(StoreErrorKind::NotFound));
+    assert_eq!(LocalStore.create(&at(&root, "no/f")).map(drop).map_err(kind), Err(StoreErrorKind::NotFound));
     let file = at(&root, "b2");
-    assert_eq!(
-        LocalStore.walk(&file).unwrap_err().message,
-        "Not a directory"
-    );
+    assert_eq!(LocalStore.walk(&file).unwrap_err().message, "Not a directory");
 
     LocalStore.remove_dir_all(&at(&root, "x")).unwrap();
     assert!(!LocalStore.exists(&deep));

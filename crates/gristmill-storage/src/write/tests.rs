@@ -3,9 +3,7 @@ use crate::error::StoreErrorKind;
 
 fn names(root: &tempfile::TempDir) -> Vec<String> {
     let entries = fs::read_dir(root.path()).unwrap();
-    let mut names: Vec<_> = entries
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -22,15 +20,9 @@ fn appears_when_committed() {
     let during = names(&root);
     assert_eq!(during.len(), 2);
     let middle = format!("out.tfrecord.{}.", std::process::id());
-    assert!(
-        during[1].starts_with(&middle) && during[1].ends_with(".tmp"),
-        "{during:?}"
-    );
+    assert!(during[1].starts_with(&middle) && during[1].ends_with(".tmp"), "{during:?}");
     file.commit().unwrap();
-    assert_eq!(
-        (fs::read(&path).unwrap(), names(&root).len()),
-        (b"new".to_vec(), 1)
-    );
+    assert_eq!((fs::read(&path).unwrap(), names(&root).len()), (b"new".to_vec(), 1));
 }
 
 #[test]
@@ -65,16 +57,10 @@ fn refuses_directories_and_missing_parents() {
     assert_eq!(error.kind, StoreErrorKind::IsDirectory);
     let path = root.path().join("no/out");
     let error = AtomicFile::create(path.as_os_str()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!("{}; No such file or directory", path.display())
-    );
+    assert_eq!(error.to_string(), format!("{}; No such file or directory", path.display()));
     let mut slash = root.path().join("new").into_os_string();
     slash.push("/");
-    assert_eq!(
-        AtomicFile::create(&slash).unwrap_err().kind,
-        StoreErrorKind::IsDirectory
-    );
+    assert_eq!(AtomicFile::create(&slash).unwrap_err().kind, StoreErrorKind::IsDirectory);
 }
 
 #[test]
@@ -102,21 +88,12 @@ fn sweeps_what_dead_writers_left() {
     let alive = format!("a.{}.0123456789abcdef.tmp", std::process::id());
     // Above the largest process number of Linux.
     let dead = "a.tfrecord.4194999.0123456789abcdef.tmp";
-    let others = [
-        "b.tmp",
-        "c.12.tmp",
-        "d.x.0123456789abcdef.tmp",
-        ".12.0123456789abcdef.tmp",
-    ];
+    let others = ["b.tmp", "c.12.tmp", "d.x.0123456789abcdef.tmp", ".12.0123456789abcdef.tmp"];
     for name in others.into_iter().chain([alive.as_str(), dead]) {
         fs::write(root.path().join(name), b"").unwrap();
     }
     let directory = root.path().as_os_str();
-    assert!(
-        sweep(directory, Duration::from_secs(3600))
-            .unwrap()
-            .is_empty()
-    );
+    assert!(sweep(directory, Duration::from_secs(3600)).unwrap().is_empty());
     let removed = sweep(directory, Duration::ZERO).unwrap();
     if cfg!(target_os = "linux") {
         assert_eq!(removed, [dead]);

@@ -5,7 +5,11 @@ use gristmill::types::buffer::pool_stats;
 use gristmill::{Dataset, f};
 
 fn report(it: &gristmill::runtime::DatasetIterator, name: &str) -> gristmill::runtime::StageReport {
-    it.report().0.into_iter().find(|s| s.name == name).unwrap_or_else(|| panic!("no stage {name}: {:?}", it.report().0))
+    it.report()
+        .0
+        .into_iter()
+        .find(|s| s.name == name)
+        .unwrap_or_else(|| panic!("no stage {name}: {:?}", it.report().0))
 }
 
 #[test]

@@ -54,9 +54,13 @@ fn without_entropy(plan: &gristmill::plan::Plan) -> DatasetIterator {
 fn wrong_rules_are_caught() {
     let mut caught = [0, 0];
     for seed in 0..200u8 {
-        let bytes: Vec<u8> = (0..40u8).map(|i| seed.wrapping_mul(31).wrapping_add(i.wrapping_mul(i).wrapping_mul(7))).collect();
+        let bytes: Vec<u8> = (0..40u8)
+            .map(|i| seed.wrapping_mul(31).wrapping_add(i.wrapping_mul(i).wrapping_mul(7)))
+            .collect();
         let plan = generated(&bytes);
-        for (n, rule) in [&PushBelowDrops as &dyn gristmill::plan::optimize::Rule, &TakeFewer].into_iter().enumerate() {
+        for (n, rule) in
+            [&PushBelowDrops as &dyn gristmill::plan::optimize::Rule, &TakeFewer].into_iter().enumerate()
+        {
             match apply_rule(&plan, rule) {
                 Ok((_, 0)) => {}
                 Ok((after, _)) => panic!("{} got through:\n{}\n{}", rule.name(), plan.tree(), after.tree()),

@@ -5,30 +5,15 @@ use gristmill_types::{Tensor, Value};
 use proptest::prelude::*;
 
 fn x() -> Tensor {
-    Tensor::from_vec(
-        Shape::new(&[3, 4]).unwrap(),
-        &(0..12i32).collect::<Vec<_>>(),
-    )
-    .unwrap()
+    Tensor::from_vec(Shape::new(&[3, 4]).unwrap(), &(0..12i32).collect::<Vec<_>>()).unwrap()
 }
 
 fn call(t: &Tensor, b: &[i64], e: &[i64], s: &[i64]) -> [Value; 4] {
-    [
-        t.clone().into(),
-        Tensor::vector(b).into(),
-        Tensor::vector(e).into(),
-        Tensor::vector(s).into(),
-    ]
+    [t.clone().into(), Tensor::vector(b).into(), Tensor::vector(e).into(), Tensor::vector(s).into()]
 }
 
 fn masks(m: [i64; 5]) -> Attrs {
-    let names = [
-        "begin_mask",
-        "end_mask",
-        "ellipsis_mask",
-        "new_axis_mask",
-        "shrink_axis_mask",
-    ];
+    let names = ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"];
     attrs(&names.into_iter().zip(m.map(Attr::Int)).collect::<Vec<_>>())
 }
 
@@ -37,36 +22,22 @@ fn single_index_shrinks() {
     let out = eval(&OP, &call(&x(), &[-1], &[0], &[1]), masks([0, 0, 0, 0, 1])).unwrap();
     assert_eq!(out[0], x().row(2).into());
     let e = infer_err(&OP, &call(&x(), &[3], &[4], &[1]), masks([0, 0, 0, 0, 1]));
-    assert!(
-        e.contains("slice index 3 of dimension 0 out of bounds"),
-        "{e}"
-    );
+    assert!(e.contains("slice index 3 of dimension 0 out of bounds"), "{e}");
 }
 
 #[test]
 fn ellipsis_and_new_axis() {
     // x[..., newaxis, 1]
-    let out = eval(
-        &OP,
-        &call(&x(), &[0, 0, 1], &[0, 0, 2], &[1, 1, 1]),
-        masks([0, 0, 1, 2, 4]),
-    )
-    .unwrap();
+    let out = eval(&OP, &call(&x(), &[0, 0, 1], &[0, 0, 2], &[1, 1, 1]), masks([0, 0, 1, 2, 4])).unwrap();
     let t = out[0].tensor().unwrap();
-    assert_eq!(
-        (t.dims(), t.as_slice::<i32>().unwrap()),
-        (&[3usize, 1][..], &[1, 5, 9][..])
-    );
+    assert_eq!((t.dims(), t.as_slice::<i32>().unwrap()), (&[3usize, 1][..], &[1, 5, 9][..]));
 }
 
 #[test]
 fn strings_and_reversal() {
     let s = Tensor::string_vector(vec!["a".into(), "b".into(), "c".into()]);
     let out = eval(&OP, &call(&s, &[0], &[0], &[-1]), masks([1, 1, 0, 0, 0])).unwrap();
-    assert_eq!(
-        out[0],
-        Tensor::string_vector(vec!["c".into(), "b".into(), "a".into()]).into()
-    );
+    assert_eq!(out[0], Tensor::string_vector(vec!["c".into(), "b".into(), "a".into()]).into());
 }
 
 #[test]
@@ -75,16 +46,11 @@ fn dynamic_bounds_keep_the_rank() {
         spec: Spec::tensor(gristmill_types::DType::I32, PartialShape::known(&[n])),
         value: v,
     };
-    let input = Arg {
-        spec: Spec::tensor(gristmill_types::DType::U8, PartialShape::known(&[8, 8, 3])),
-        value: None,
-    };
+    let input =
+        Arg { spec: Spec::tensor(gristmill_types::DType::U8, PartialShape::known(&[8, 8, 3])), value: None };
     let one = Some(Tensor::vector(&[1i32, 1]).into());
-    let specs = (OP.infer)(
-        &[input, arg(None, 2), arg(None, 2), arg(one, 2)],
-        &masks([0, 2, 0, 0, 1]),
-    )
-    .unwrap();
+    let specs =
+        (OP.infer)(&[input, arg(None, 2), arg(None, 2), arg(one, 2)], &masks([0, 2, 0, 0, 1])).unwrap();
     assert_eq!(specs[0].shape(), &PartialShape::new(vec![None, Some(3)]));
 }
 

@@ -6,17 +6,10 @@ use gristmill_types::{DType, Error, PartialShape, Ragged, Result, Sparse, Spec, 
 /// The kind and shape of a spec with another dtype.
 pub(crate) fn with_dtype(spec: &Spec, dtype: DType) -> Spec {
     match spec {
-        Spec::Sparse { shape, .. } => Spec::Sparse {
-            dtype,
-            shape: shape.clone(),
-        },
-        Spec::Ragged {
-            shape, ragged_rank, ..
-        } => Spec::Ragged {
-            dtype,
-            shape: shape.clone(),
-            ragged_rank: *ragged_rank,
-        },
+        Spec::Sparse { shape, .. } => Spec::Sparse { dtype, shape: shape.clone() },
+        Spec::Ragged { shape, ragged_rank, .. } => {
+            Spec::Ragged { dtype, shape: shape.clone(), ragged_rank: *ragged_rank }
+        }
         other => Spec::tensor(dtype, other.shape().clone()),
     }
 }
@@ -29,31 +22,16 @@ impl<K: Kernel> Kernel for OnFlat<K> {
         let Some(at) = inputs.iter().position(|v| !matches!(v, Value::Tensor(_))) else {
             return self.0.run(cx, inputs, out);
         };
-        let dense = inputs
-            .iter()
-            .enumerate()
-            .map(|(i, v)| flat(&inputs[at], v, i))
-            .collect::<Result<Vec<_>>>()?;
-        let made = run_one(&self.0, cx, &dense, 1)?
-            .pop()
-            .ok_or_else(|| Error::internal("no output"))?;
+        let dense =
+            inputs.iter().enumerate().map(|(i, v)| flat(&inputs[at], v, i)).collect::<Result<Vec<_>>>()?;
+        let made = run_one(&self.0, cx, &dense, 1)?.pop().ok_or_else(|| Error::internal("no output"))?;
         let made = made.tensor()?.clone();
         match &inputs[at] {
             Value::Sparse(s) => out.put(
                 0,
-                Sparse {
-                    indices: s.indices.clone(),
-                    values: made,
-                    dense_shape: s.dense_shape.clone(),
-                },
+                Sparse { indices: s.indices.clone(), values: made, dense_shape: s.dense_shape.clone() },
             ),
-            Value::Ragged(r) => out.put(
-                0,
-                Ragged {
-                    flat_values: made,
-                    row_splits: r.row_splits.clone(),
-                },
-            ),
+            Value::Ragged(r) => out.put(0, Ragged { flat_values: made, row_splits: r.row_splits.clone() }),
             _ => return Err(Error::internal("a dense tensor was taken for another")),
         }
         Ok(())
@@ -71,11 +49,7 @@ fn flat(outer: &Value, v: &Value, i: usize) -> Result<Value> {
         (Value::Ragged(_), Value::Ragged(_)) => {
             Err(Error::invalid("ragged tensors have different row splits"))
         }
-        _ => Err(Error::invalid(format!(
-            "cannot combine a {} tensor with {}",
-            outer.kind_name(),
-            v.spec()
-        ))),
+        _ => Err(Error::invalid(format!("cannot combine a {} tensor with {}", outer.kind_name(), v.spec()))),
     }
 }
 

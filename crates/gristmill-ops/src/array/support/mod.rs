@@ -12,7 +12,5 @@ use gristmill_types::{Result, Value};
 pub(crate) fn kernel_of(
     f: impl Fn(&[Value], &mut Outs<'_>) -> Result<()> + Send + Sync + 'static,
 ) -> Result<Box<dyn Kernel>> {
-    Ok(Box::new(
-        move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| f(inputs, out),
-    ))
+    Ok(Box::new(move |_: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| f(inputs, out)))
 }

@@ -45,19 +45,13 @@ pub(crate) fn expect_ints(arg: &Arg, name: &str) -> Result<()> {
     if arg.dtype().is_int() && arg.spec.is_dense() {
         return Ok(());
     }
-    Err(Error::new(
-        Kind::Type,
-        format!("{name} must be integers, found {}", arg.spec),
-    ))
+    Err(Error::new(Kind::Type, format!("{name} must be integers, found {}", arg.spec)))
 }
 
 /// Integers that must not be negative.
 pub(crate) fn sizes(dims: &[i64]) -> Result<Vec<usize>> {
     dims.iter()
-        .map(|&d| {
-            usize::try_from(d)
-                .map_err(|_| Error::invalid(format!("dimensions {dims:?} must be >= 0")))
-        })
+        .map(|&d| usize::try_from(d).map_err(|_| Error::invalid(format!("dimensions {dims:?} must be >= 0"))))
         .collect()
 }
 
@@ -72,10 +66,7 @@ pub(crate) fn shape_of(dims: &[i64]) -> Result<Shape> {
 /// As [`shape_of`], from the tensor.
 pub(crate) fn shape_from(t: &Tensor) -> Result<Shape> {
     if t.shape().rank() > 1 {
-        return Err(Error::invalid(format!(
-            "a shape must be a vector, found shape {}",
-            t.shape()
-        )));
+        return Err(Error::invalid(format!("a shape must be a vector, found shape {}", t.shape())));
     }
     shape_of(&t.to_i64s()?)
 }
@@ -85,11 +76,7 @@ pub(crate) fn known_shape(arg: &Arg) -> Result<PartialShape> {
     if let Some(dims) = constant_ints(arg) {
         return Ok(PartialShape::from(&shape_of(&dims)?));
     }
-    Ok(arg
-        .spec
-        .shape()
-        .dim(0)
-        .map_or(PartialShape::UNKNOWN, PartialShape::of_rank))
+    Ok(arg.spec.shape().dim(0).map_or(PartialShape::UNKNOWN, PartialShape::of_rank))
 }
 
 /// The shape to which two broadcast.
@@ -122,11 +109,7 @@ pub(crate) fn broadcast_partial(a: &PartialShape, b: &PartialShape) -> Result<Pa
         let at = |s: &[Option<usize>]| (i + s.len()).checked_sub(rank).map_or(Some(1), |k| s[k]);
         dims.push(match (at(x), at(y)) {
             (Some(p), Some(q)) if p != q && p != 1 && q != 1 => {
-                return Err(Error::invalid(format!(
-                    "incompatible shapes: {} vs. {}",
-                    plain(a),
-                    plain(b)
-                )));
+                return Err(Error::invalid(format!("incompatible shapes: {} vs. {}", plain(a), plain(b))));
             }
             (Some(1), d) | (d, Some(1)) => d,
             (Some(d), _) | (_, Some(d)) => Some(d),
@@ -141,10 +124,7 @@ pub(crate) fn plain(shape: &PartialShape) -> String {
     let Some(dims) = shape.dims() else {
         return "<unknown>".into();
     };
-    let items: Vec<String> = dims
-        .iter()
-        .map(|d| d.map_or_else(|| "?".into(), |d| d.to_string()))
-        .collect();
+    let items: Vec<String> = dims.iter().map(|d| d.map_or_else(|| "?".into(), |d| d.to_string())).collect();
     format!("[{}]", items.join(","))
 }
 
@@ -160,10 +140,7 @@ mod tests {
     #[test]
     fn shapes_broadcast() {
         let s = |d: &[usize]| Shape::new(d).unwrap();
-        assert_eq!(
-            broadcast(&s(&[2, 1, 3]), &s(&[4, 1])).unwrap(),
-            s(&[2, 4, 3])
-        );
+        assert_eq!(broadcast(&s(&[2, 1, 3]), &s(&[4, 1])).unwrap(), s(&[2, 4, 3]));
         assert_eq!(broadcast(&s(&[0, 3]), &s(&[1, 3])).unwrap(), s(&[0, 3]));
         assert!(
             broadcast(&s(&[2]), &s(&[3]))
@@ -171,11 +148,8 @@ mod tests {
                 .to_string()
                 .contains("incompatible shapes: [2] vs. [3]")
         );
-        let p = broadcast_partial(
-            &PartialShape::new(vec![None, Some(1)]),
-            &PartialShape::known(&[4]),
-        )
-        .unwrap();
+        let p =
+            broadcast_partial(&PartialShape::new(vec![None, Some(1)]), &PartialShape::known(&[4])).unwrap();
         assert_eq!(p, PartialShape::new(vec![None, Some(4)]));
         assert_eq!(axis(-1, 3).unwrap(), 2);
         assert!(axis(0, 0).is_err());

@@ -29,12 +29,8 @@ impl<const K: usize> Walk<K> {
 
     /// Row-major over `out` with these steps per dimension.
     pub(crate) fn with_steps(out: &Shape, all: [[usize; K]; MAX_RANK]) -> Self {
-        let mut walk = Self {
-            dims: [1; MAX_RANK],
-            steps: [[0; K]; MAX_RANK],
-            rank: 0,
-            empty: out.count() == 0,
-        };
+        let mut walk =
+            Self { dims: [1; MAX_RANK], steps: [[0; K]; MAX_RANK], rank: 0, empty: out.count() == 0 };
         for (&n, s) in out.dims().iter().zip(all) {
             if n == 1 {
                 continue;

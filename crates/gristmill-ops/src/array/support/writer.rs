@@ -8,11 +8,7 @@ use gristmill_types::{Bytes, DType, Error, Result, Shape, Tensor};
 /// An output that is written from front to back.
 pub(crate) enum Writer<'a> {
     /// Elements of a fixed size.
-    Plain {
-        to: &'a mut [u8],
-        at: usize,
-        size: usize,
-    },
+    Plain { to: &'a mut [u8], at: usize, size: usize },
     /// Strings.
     Strings(Vec<Bytes>),
 }
@@ -38,11 +34,7 @@ pub(crate) fn write(
     }
     let to = out.plain(k, dtype, shape);
     let need = to.len();
-    let mut w = Writer::Plain {
-        to,
-        at: 0,
-        size: dtype.size(),
-    };
+    let mut w = Writer::Plain { to, at: 0, size: dtype.size() };
     fill(&mut w)?;
     match w {
         Writer::Plain { at, .. } if at == need => Ok(()),
@@ -94,12 +86,7 @@ impl View {
             return Ok(());
         }
         if self.contiguous() {
-            out.put(
-                k,
-                t.reshaped(Shape::vector(t.count()))?
-                    .rows(self.start, n)
-                    .reshaped(shape)?,
-            );
+            out.put(k, t.reshaped(Shape::vector(t.count()))?.rows(self.start, n).reshaped(shape)?);
             return Ok(());
         }
         write(out, k, t.dtype(), shape, |w| w.view(t, self))
@@ -132,8 +119,7 @@ impl Writer<'_> {
         match self {
             Self::Strings(items) => {
                 let from = t.as_strings();
-                items
-                    .extend((0..n).map(|i| from[start.wrapping_add(step.wrapping_mul(i))].clone()));
+                items.extend((0..n).map(|i| from[start.wrapping_add(step.wrapping_mul(i))].clone()));
             }
             Self::Plain { to, at, size } => {
                 let to = {
@@ -229,14 +215,7 @@ impl Writer<'_> {
             return;
         }
         for p in first {
-            self.take_dim(
-                t,
-                rest,
-                &steps[1..],
-                &sizes[1..],
-                p.map(|p| base + p * steps[0]),
-                fill,
-            );
+            self.take_dim(t, rest, &steps[1..], &sizes[1..], p.map(|p| base + p * steps[0]), fill);
         }
     }
 }
