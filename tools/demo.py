@@ -1,4 +1,4 @@
-"""From a folder of photos to shuffled batches: packs record files, then streams two epochs.
+"""From a folder of photos to shuffled batches: packs record files, streams epochs, profiles a pass.
 
 python tools/demo.py [--images FOLDER] [--out FOLDER] [--epochs 2] [--size 224] [--batch 64]
 
@@ -9,8 +9,8 @@ ships are used.
 from __future__ import annotations
 
 import argparse
+import os
 import random
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -38,16 +38,17 @@ def make_photos(folder: Path) -> None:
 
     if folder.is_dir() and len(list(folder.glob("*/*.jpg"))) == PHOTOS:
         return
-    print(f"cutting {PHOTOS} photos from those that scikit-image ships")
-    shutil.rmtree(folder, ignore_errors=True)
+    print(f"cutting {PHOTOS:,} photos from those that scikit-image ships")
     for name in photos.CLASSES:
-        (folder / name).mkdir(parents=True)
+        (folder / name).mkdir(parents=True, exist_ok=True)
     for i, (label, jpeg) in enumerate(photos.crops(PHOTOS, seed=1)):
         (folder / photos.CLASSES[label] / f"{i:05d}.jpg").write_bytes(jpeg)
 
 
 def pack(images: Path, out: Path) -> Packed:
     """Writes the photos below ``images``, in a seeded order, into 16 record files."""
+    if not images.is_dir():
+        raise SystemExit(f"there is no folder {images}")
     found = sorted(
         path for path in images.glob("*/*") if path.suffix.lower() in SUFFIXES and path.is_file()
     )
@@ -55,8 +56,7 @@ def pack(images: Path, out: Path) -> Packed:
         raise SystemExit(f"no photos in {images}: expected folders of .jpg files, one per class")
     classes = sorted({path.parent.name for path in found})
     random.Random(7).shuffle(found)
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
+    out.mkdir(parents=True, exist_ok=True)
     train = gm.train
     names, size_bytes = [], 0
     start = time.perf_counter()
@@ -105,40 +105,32 @@ def stream(dataset: Any, packed: Packed, epochs: int) -> None:
     for epoch in range(epochs):
         start, shown, images = time.perf_counter(), 0.0, 0
         labels = [0] * len(packed.classes)
-        for batch_images, batch_labels in dataset.as_numpy_iterator():
+        batches = dataset.as_numpy_iterator()
+        for batch_images, batch_labels in batches:
             images += len(batch_images)
             for label in batch_labels.tolist():
                 labels[label] += 1
             now = time.perf_counter() - start
             if tty and now - shown > 0.2:
                 shown = now
-                print("\r" + line(epoch, images, packed, now), end="", flush=True)
+                print("\r" + line(epoch, images, packed, now, batches), end="", flush=True)
         seconds = time.perf_counter() - start
         counts = ", ".join(f"{n} {name}" for name, n in zip(packed.classes, labels, strict=True))
-        print(("\r" if tty else "") + line(epoch, images, packed, seconds))
+        print(("\r" if tty else "") + line(epoch, images, packed, seconds, batches), flush=True)
         if images != packed.photos:
             raise SystemExit(f"epoch {epoch + 1} gave {images} of {packed.photos} photos")
-        print(f"         {counts}")
-        if limit := bottleneck(dataset):
-            print(f"         limited by: {limit}")
+        print(f"         {counts}", flush=True)
 
 
-def line(epoch: int, images: int, packed: Packed, seconds: float) -> str:
-    """One line of progress."""
+def line(epoch: int, images: int, packed: Packed, seconds: float, batches: Any) -> str:
+    """One line of progress, with the stage that worked most so far."""
     rate = images / max(seconds, 1e-9)
     megabytes = rate * packed.size_bytes / packed.photos / 1e6
+    busiest = max(batches.report()["stages"], key=lambda stage: stage["busy_ns"])
     return (
         f"epoch {epoch + 1}  {images:6,} of {packed.photos:,} images  {seconds:6.2f} s  "
-        f"{rate:8,.0f} images/s  {megabytes:6.1f} MB/s"
+        f"{rate:8,.0f} images/s  {megabytes:6.1f} MB/s  busiest: {busiest['name']}"
     )
-
-
-def bottleneck(dataset: Any) -> str:
-    """The stage that the profile of the last pass names; empty without a profile."""
-    if not hasattr(dataset, "profile"):
-        return ""
-    profile = dataset.profile()
-    return str(getattr(profile, "bottleneck", None) or profile).strip().partition("\n")[0]
 
 
 def main() -> None:
@@ -151,6 +143,19 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=224, help="side of the images in pixels")
     parser.add_argument("--batch", type=int, default=64)
     options = parser.parse_args()
+    try:
+        run(options)
+    except gm.errors.OpError as error:
+        raise SystemExit(f"{type(error).__name__}: {error}") from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        # Whoever read the output has left; what is still buffered must not fail at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def run(options: argparse.Namespace) -> None:
+    """Packs, streams and profiles."""
     images = options.images
     if images is None:
         images = options.out / "photos"
@@ -158,6 +163,8 @@ def main() -> None:
     packed = pack(images, options.out / "records")
     dataset = pipeline(packed.files, options.size, options.batch)
     stream(dataset, packed, options.epochs)
+    print("profile of one more pass, in batches:")
+    print(dataset.profile(), flush=True)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ def value_of(array: np.ndarray[Any, Any]) -> _native.Value:
 
 def _as_bytes(item: Any) -> bytes:
     if isinstance(item, str):
-        return item.encode("utf-8")
+        # Names of files that are no UTF-8 come from Python's os functions with surrogates.
+        return item.encode("utf-8", "surrogateescape")
     if isinstance(item, (bytes, bytearray, np.bytes_)):
         return bytes(item)
     raise TypeError(f"expected str or bytes, found {type(item).__name__}: {item!r}")

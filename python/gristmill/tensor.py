@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gristmill import _native, _trace, dtypes, specs
-from gristmill._operators import Operators
+from gristmill._operators import REFLECTED, Operators
 from gristmill.dtypes import DType
 from gristmill.errors import OperatorNotAllowedInGraphError
 from gristmill.tensor_shape import ShapeLike, TensorShape
@@ -164,9 +164,7 @@ class EagerTensor(Tensor):
             items = value.strings()
             if not value.shape:
                 return items[0]
-            array = np.empty(len(items), dtype=object)
-            array[:] = items
-            return array.reshape(value.shape)
+            return np.fromiter(items, dtype=object, count=len(items)).reshape(value.shape)
         view = self._view()
         if not value.shape:
             return view[()]
@@ -267,12 +265,12 @@ class EagerTensor(Tensor):
 
 
 _WAYS_OUT = {
-    "bool": "use gm.where or gm.cond to choose between tensors, gm.py_function to run Python code",
-    "number": "keep it a tensor: ops take tensors for sizes and amounts; gm.py_function runs "
-    "Python code on values",
+    "bool": "use gm.where or gm.cond to choose between tensors; Python code runs on the elements of "
+    "an iterated dataset",
+    "number": "keep it a tensor: ops take tensors for sizes and amounts",
     "len": "use gm.shape(x)[0]",
     "iter": "use gm.unstack where the size is known, or Dataset.unbatch",
-    "array": "use the functions of gm.math in place of NumPy's, or gm.numpy_function",
+    "array": "use the functions of gm.math in place of NumPy's",
 }
 
 
@@ -280,7 +278,6 @@ class SymbolicTensor(Tensor):
     """A dense tensor inside a traced function: it has a dtype and a shape, but no value yet."""
 
     __slots__ = ("_graph", "_node", "_out", "_spec", "_value")
-    __array_ufunc__ = None
 
     def __init__(self, graph: FuncGraph, node: int, out: int, spec: _trace.Spec) -> None:
         self._value = None
@@ -322,6 +319,14 @@ class SymbolicTensor(Tensor):
             f"tensors, and this one ({self._spec[1]}, shape {self.shape}) has no value yet\n"
             f"  hint: {_WAYS_OUT[way]}"
         )
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Lets an array stand on the left of an operator and refuses NumPy's functions."""
+        plain = method == "__call__" and not kwargs
+        reflected = REFLECTED.get(ufunc.__name__) if plain else None
+        if reflected is None or len(inputs) != 2 or isinstance(inputs[0], Tensor):
+            raise self._refuse(f"calling NumPy's {ufunc.__name__} on a symbolic tensor", "array")
+        return getattr(inputs[1], reflected)(inputs[0])
 
     def __bool__(self) -> bool:
         raise self._refuse("using a symbolic tensor as a Python bool", "bool")

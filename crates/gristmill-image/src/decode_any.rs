@@ -4,20 +4,20 @@
 
 use crate::jpeg::JpegOptions;
 use crate::output::slot;
-use crate::{Error, Format, Image, Output, Result, bmp, gif, jpeg, png, sniff};
+use crate::{Error, Format, Image, Output, Result, bmp, gif, jpeg, png, sniff, webp};
 
 /// The op that decodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Op {
-    /// `tf.io.decode_jpeg`: also reads PNG and GIF of one frame.
+    /// `tf.io.decode_jpeg`: also reads PNG, GIF of one frame, and WebP with four dimensions.
     DecodeJpeg,
     /// `tf.io.decode_and_crop_jpeg`: JPEG only, with [`JpegOptions::crop`].
     DecodeAndCropJpeg,
-    /// `tf.io.decode_png`: also reads JPEG and GIF of one frame.
+    /// `tf.io.decode_png`: also reads JPEG, GIF of one frame, and WebP with four dimensions.
     DecodePng,
-    /// `tf.io.decode_gif`: also reads JPEG and PNG, always with four dimensions.
+    /// `tf.io.decode_gif`: also reads JPEG, PNG and WebP, always with four dimensions.
     DecodeGif,
-    /// `tf.io.decode_bmp`: BMP only.
+    /// `tf.io.decode_bmp`: also reads WebP with four dimensions.
     DecodeBmp,
     /// `tf.io.decode_image`: everything.
     #[default]
@@ -44,9 +44,11 @@ impl Op {
 pub struct DecodeOptions {
     /// The op.
     pub op: Op,
-    /// Channels of the result: 0 (as in the file), 1, 3 or 4. GIF has 3. This, not the field of `jpeg`, counts.
+    /// Channels of the result: 0 (as in the file), 1, 3 or 4. GIF has 3; for WebP it must be what the file has. This,
+    /// not the field of `jpeg`, counts.
     pub channels: u32,
-    /// For [`Op::DecodeImage`]: whether a GIF becomes `[frames, height, width, 3]` or its first frame.
+    /// For [`Op::DecodeImage`]: whether a GIF or a WebP becomes `[frames, height, width, channels]`, even if it is not
+    /// animated, or its first frame.
     pub expand_animations: bool,
     /// How a JPEG is decoded.
     pub jpeg: JpegOptions,
@@ -133,13 +135,13 @@ fn decode_gif(contents: &[u8], options: &DecodeOptions, output: &mut dyn Output<
 
 /// Decodes `contents` into `target`.
 ///
-/// The output is asked for `[height, width, channels]`, or for `[frames, height, width, 3]` in the case of
-/// [`Op::DecodeGif`] (whatever the format) and of a GIF with `expand_animations`.
+/// The output is asked for `[height, width, channels]`, or for `[frames, height, width, channels]` in the case of
+/// [`Op::DecodeGif`] (whatever the format), of a GIF with `expand_animations`, and of a WebP unless that is off.
 ///
 /// # Errors
 ///
 /// [`Error::InvalidArgument`] when the bytes are no image, damaged, or not for this op, channels or type;
-/// [`Error::Unsupported`] for WebP and JPEG XL; what the output says.
+/// [`Error::Unsupported`] for JPEG XL; what the output says.
 pub fn decode(contents: &[u8], options: &DecodeOptions, target: Target<'_>) -> Result<()> {
     let channels = if options.op == Op::DecodeGif { 3 } else { options.channels };
     if !matches!(channels, 0 | 1 | 3 | 4) {
@@ -185,10 +187,16 @@ pub fn decode(contents: &[u8], options: &DecodeOptions, target: Target<'_>) -> R
         }
         Format::Gif => eight_bits(target, |output| decode_gif(contents, options, output)),
         Format::Bmp => eight_bits(target, |output| bmp::decode(contents, channels, output)),
-        Format::WebP | Format::JpegXl => Err(Error::Unsupported(format!(
-            "{} is not decoded here; convert the file to JPEG, PNG, GIF or BMP",
-            format.name()
-        ))),
+        Format::WebP => match target {
+            Target::U8(output) => {
+                let expand = options.expand_animations || options.op != Op::DecodeImage;
+                webp::decode(contents, channels, expand, output)
+            }
+            _ => Err(Error::invalid("WebP only supports uint8 for dtype")),
+        },
+        Format::JpegXl => Err(Error::Unsupported(
+            "JPEG XL is not decoded here; convert the file to JPEG, PNG, GIF, BMP or WebP".into(),
+        )),
     }
 }
 

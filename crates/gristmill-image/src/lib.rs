@@ -16,6 +16,7 @@ mod output;
 pub mod png;
 pub mod resize;
 mod sniff;
+pub mod webp;
 
 pub use error::{Error, Result};
 pub use output::{Image, Output};

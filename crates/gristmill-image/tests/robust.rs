@@ -33,6 +33,13 @@ fn bmp() -> Vec<u8> {
     file
 }
 
+fn webp() -> Vec<u8> {
+    let pixels: Vec<u8> = (0..24 * 20 * 4).map(|i| (i * 31 % 251) as u8).collect();
+    let mut file = Vec::new();
+    image_webp::WebPEncoder::new(&mut file).encode(&pixels, 24, 20, image_webp::ColorType::Rgba8).unwrap();
+    file
+}
+
 fn seeds() -> Vec<Vec<u8>> {
     let pixels: Vec<u8> = (0..24 * 20 * 3).map(|i| (i * 31 % 251) as u8).collect();
     let progressive = EncodeOptions { progressive: true, ..Default::default() };
@@ -44,6 +51,7 @@ fn seeds() -> Vec<Vec<u8>> {
         png::encode(&pixels, 30, 12, 4, 1).unwrap(),
         gif(),
         bmp(),
+        webp(),
     ]
 }
 
@@ -52,7 +60,7 @@ proptest! {
 
     #[test]
     fn mutated_files(
-        which in 0..7usize,
+        which in 0..8usize,
         cut in prop::option::of(0.0..1.0f64),
         changes in prop::collection::vec((0.0..1.0f64, any::<u8>()), 0..6),
         recover in any::<bool>(),
@@ -79,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_after_a_signature(which in 0..7usize, keep in 2..40usize, noise in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn noise_after_a_signature(which in 0..8usize, keep in 2..40usize, noise in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut file = seeds().swap_remove(which);
         file.truncate(keep);
         file.extend(noise);

@@ -71,11 +71,12 @@ pub(crate) fn invalid(message: impl Into<String>) -> PyErr {
 
 /// Runs `f`; errors and panics become exceptions.
 pub(crate) fn guarded<T>(f: impl FnOnce() -> gristmill_types::Result<T>) -> PyResult<T> {
-    match catch_unwind(AssertUnwindSafe(f)) {
-        Ok(Ok(v)) => Ok(v),
-        Ok(Err(e)) => Err(to_py(&e)),
-        Err(payload) => Err(to_py(&Error::internal(panic_words(&*payload)))),
-    }
+    unpanicked(f).map_err(|e| to_py(&e))
+}
+
+/// Runs `f`; a panic becomes an error.
+pub(crate) fn unpanicked<T>(f: impl FnOnce() -> gristmill_types::Result<T>) -> gristmill_types::Result<T> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| Err(Error::internal(panic_words(&*payload))))
 }
 
 /// What a panic said.

@@ -118,7 +118,8 @@ fn write_file(py: Python<'_>, path: OsString, data: &[u8]) -> PyResult<()> {
 /// A writer over the file that it makes.
 type Writer = gristmill::record::RecordWriter<Box<dyn Sink>>;
 
-/// Writes record files; the file appears under its name on `close` or the first `flush`.
+/// Writes record files; the file appears under its name on `close` or the first `flush`. After a
+/// failure the writer is closed without a file: what it wrote ends inside a record.
 #[pyclass(frozen, module = "gristmill._native")]
 pub(crate) struct RecordWriter {
     path: OsString,
@@ -132,10 +133,17 @@ impl RecordWriter {
         py: Python<'_>,
         f: impl FnOnce(&mut Writer) -> gristmill::storage::Result<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| match self.lock().as_mut() {
-            Some(writer) => f(writer).map_err(Error::from),
-            None => Err(Error::new(Kind::FailedPrecondition, "the writer is closed")
-                .in_file(self.path.to_string_lossy())),
+        py.detach(|| {
+            let mut slot = self.lock();
+            let Some(writer) = slot.as_mut() else {
+                return Err(Error::new(Kind::FailedPrecondition, "the writer is closed")
+                    .in_file(self.path.to_string_lossy()));
+            };
+            let done = f(writer);
+            if done.is_err() {
+                *slot = None;
+            }
+            done.map_err(Error::from)
         })
         .map_err(|e| to_py(&e))
     }

@@ -1,6 +1,6 @@
 //! Passes over a plan.
 
-use crate::error::{guarded, to_py};
+use crate::error::{guarded, to_py, unpanicked};
 use crate::value::PyValue;
 use gristmill::plan::Plan;
 use gristmill::runtime::DatasetIterator;
@@ -15,27 +15,64 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A pass over a plan.
 #[pyclass(frozen, module = "gristmill._native", name = "PlanIterator")]
-pub(crate) struct PyIterator(Mutex<Option<DatasetIterator>>);
+pub(crate) struct PyIterator {
+    inner: Mutex<Option<DatasetIterator>>,
+    /// The process whose threads work for the pass.
+    owner: u32,
+}
 
 impl PyIterator {
     /// A new pass; nothing runs before the first element is asked for.
     pub(crate) fn start(py: Python<'_>, plan: &Plan, state: Option<&[u8]>) -> gristmill_types::Result<Self> {
-        let made = py.detach(|| match state {
-            None => DatasetIterator::new(plan),
-            Some(bytes) => DatasetIterator::resume(plan, bytes),
+        let made = py.detach(|| {
+            unpanicked(|| match state {
+                None => DatasetIterator::new(plan),
+                Some(bytes) => DatasetIterator::resume(plan, bytes),
+            })
         })?;
-        Ok(Self(Mutex::new(Some(made))))
+        Ok(Self { inner: Mutex::new(Some(made)), owner: std::process::id() })
+    }
+
+    /// Refused before any lock: in a forked child a thread that is gone may hold it for ever.
+    fn check_process(&self) -> gristmill_types::Result<()> {
+        if self.owner == std::process::id() {
+            return Ok(());
+        }
+        Err(Error::new(
+            Kind::FailedPrecondition,
+            "this iterator was made in another process and does not survive fork()",
+        )
+        .hint("make the iterator after the fork: the dataset itself may be used on both sides"))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<DatasetIterator>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next element if it is ready now: taken without giving the interpreter lock away, which
+    /// would cost more than taking it.
+    fn ready(&self) -> PyResult<Option<Option<gristmill_types::Result<Vec<Value>>>>> {
+        guarded(|| {
+            self.check_process()?;
+            match self.inner.try_lock() {
+                Ok(mut held) => match held.as_mut() {
+                    Some(it) if it.is_buffered() => Ok(it.poll_element(Duration::ZERO)),
+                    Some(_) => Ok(None),
+                    None => Err(Error::new(Kind::Cancelled, "the iterator was closed")),
+                },
+                Err(_) => Ok(None),
+            }
+        })
     }
 
     fn with<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut DatasetIterator) -> T + Send) -> PyResult<T> {
         py.detach(|| {
-            guarded(|| match self.lock().as_mut() {
-                Some(it) => Ok(f(it)),
-                None => Err(Error::new(Kind::Cancelled, "the iterator was closed")),
+            guarded(|| {
+                self.check_process()?;
+                match self.lock().as_mut() {
+                    Some(it) => Ok(f(it)),
+                    None => Err(Error::new(Kind::Cancelled, "the iterator was closed")),
+                }
             })
         })
     }
@@ -46,9 +83,12 @@ impl PyIterator {
     /// The components of the next element in flattening order; `None` at the end. Signals interrupt
     /// the wait.
     fn next(&self, py: Python<'_>) -> PyResult<Option<Vec<PyValue>>> {
+        let mut ready = self.ready()?;
         loop {
-            let polled: Option<Option<gristmill_types::Result<Vec<Value>>>> =
-                self.with(py, |it| it.poll_element(LOOK))?;
+            let polled: Option<Option<gristmill_types::Result<Vec<Value>>>> = match ready.take() {
+                Some(element) => Some(element),
+                None => self.with(py, |it| it.poll_element(LOOK))?,
+            };
             match polled {
                 None => py.check_signals()?,
                 Some(None) => return Ok(None),
@@ -97,14 +137,21 @@ impl PyIterator {
 
     /// Stops the pass and its threads.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.lock().take()));
+        if self.check_process().is_ok() {
+            py.detach(|| drop(self.lock().take()));
+        }
     }
 }
 
 impl Drop for PyIterator {
-    /// Threads of the pass are waited for without the interpreter lock.
+    /// Threads of the pass are waited for without the interpreter lock. In a forked child the pass
+    /// is left as it is: its locks may be held for ever.
     fn drop(&mut self) {
-        if let Some(it) = self.lock().take() {
+        let slot = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(it) = slot.take() else { return };
+        if self.owner != std::process::id() {
+            std::mem::forget(it);
+        } else {
             Python::attach(|py| py.detach(|| drop(it)));
         }
     }

@@ -132,8 +132,9 @@ impl From<ReadError> for gristmill_types::Error {
             }
             ReadError::Io(_) => Self::new(Kind::Unknown, e.to_string()),
             ReadError::WrongFormat { .. } => Self::new(Kind::DataLoss, e.to_string()),
-            _ => Self::new(Kind::DataLoss, e.to_string())
-                .hint("'gristmill verify' lists every damaged record, 'gristmill salvage' rewrites the file without them"),
+            _ => {
+                Self::new(Kind::DataLoss, e.to_string()).hint("ds.ignore_errors() drops what cannot be read")
+            }
         }
     }
 }

@@ -135,6 +135,11 @@ impl DatasetIterator {
         Some(self.next_element())
     }
 
+    /// Whether the next element lies ready, so that asking for it neither waits nor computes.
+    pub fn is_buffered(&self) -> bool {
+        self.feed.is_buffered()
+    }
+
     /// The next elements as a block: at least one outcome, at most `want`.
     pub fn next_block(&mut self, want: usize) -> Option<Block> {
         if let Err(e) = self.check_process() {

@@ -4,19 +4,37 @@ use gristmill_plan::Scratch;
 use gristmill_types::Error;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 type Task = Box<dyn FnOnce(&mut Scratch) + Send>;
 
 struct Inner {
-    queue: Mutex<VecDeque<Task>>,
+    queue: Mutex<Queue>,
     wake: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    tasks: VecDeque<Task>,
+    closed: bool,
+}
+
+/// Ends the workers when the last holder of a pool lets go of it.
+struct Handle(Arc<Inner>);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        lock(&self.0.queue).closed = true;
+        self.0.wake.notify_all();
+    }
 }
 
 /// Threads that run block tasks. Tasks never wait for IO, for a queue or for each other.
 #[derive(Clone)]
 pub struct Pool {
-    inner: Arc<Inner>,
+    handle: Arc<Handle>,
     workers: usize,
 }
 
@@ -25,32 +43,40 @@ pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The pool and the process it was made in: after a fork the child has none of its threads.
-static POOL: Mutex<Option<(u32, Pool)>> = Mutex::new(None);
+/// The process's pool and the process. A forked child has none of its threads and may inherit any
+/// lock in any state, so this is reached without a lock, and the child makes a pool of its own.
+static POOL: AtomicPtr<(u32, Pool)> = AtomicPtr::new(std::ptr::null_mut());
 
 impl Pool {
     /// The process's pool, made on first use: as many workers as the affinity mask and cgroup of
     /// the process allow.
+    #[allow(unsafe_code)]
     pub fn global() -> Self {
         let pid = std::process::id();
-        let mut slot = lock(&POOL);
-        if let Some((owner, pool)) = &*slot
+        let current = POOL.load(Acquire);
+        // SAFETY: the pointer is null or came from Box::into_raw below, and is never freed.
+        if let Some((owner, pool)) = unsafe { current.as_ref() }
             && *owner == pid
         {
             return pool.clone();
         }
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let pool = Self::start(workers);
-        // A pool inherited by a fork has lost its threads: it is left alone, not dropped.
-        if let Some(old) = slot.replace((pid, pool.clone())) {
-            std::mem::forget(old);
-        }
-        pool
+        let made = Box::into_raw(Box::new((pid, Self::start(workers))));
+        let winner = match POOL.compare_exchange(current, made, AcqRel, Acquire) {
+            Ok(_) => made,
+            Err(other) => {
+                // SAFETY: this thread made the box and nobody else has seen it; its workers end.
+                drop(unsafe { Box::from_raw(made) });
+                other
+            }
+        };
+        // SAFETY: as above.
+        unsafe { (*winner).1.clone() }
     }
 
     /// A pool of its own.
     pub fn start(workers: usize) -> Self {
-        let inner = Arc::new(Inner { queue: Mutex::new(VecDeque::new()), wake: Condvar::new() });
+        let inner = Arc::new(Inner { queue: Mutex::default(), wake: Condvar::new() });
         let workers = workers.max(1);
         for i in 0..workers {
             let inner = Arc::clone(&inner);
@@ -59,7 +85,7 @@ impl Pool {
             // Fewer threads than asked for only make it slower; none at all is caught in `submit`.
             drop(spawned);
         }
-        Self { inner, workers }
+        Self { handle: Arc::new(Handle(inner)), workers }
     }
 
     /// Number of workers.
@@ -83,8 +109,9 @@ impl Pool {
             *lock(&done.0) = Some(result);
             done.1.notify_all();
         });
-        lock(&self.inner.queue).push_back(task);
-        self.inner.wake.notify_one();
+        let inner = &self.handle.0;
+        lock(&inner.queue).tasks.push_back(task);
+        inner.wake.notify_one();
         job
     }
 }
@@ -96,8 +123,11 @@ fn work(inner: &Inner) {
         let task = {
             let mut queue = lock(&inner.queue);
             loop {
-                if let Some(task) = queue.pop_front() {
+                if let Some(task) = queue.tasks.pop_front() {
                     break task;
+                }
+                if queue.closed {
+                    return;
                 }
                 queue = inner.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
             }

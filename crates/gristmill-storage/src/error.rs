@@ -17,6 +17,10 @@ pub enum StoreErrorKind {
     NotDirectory,
     /// No room left to write.
     NoSpace,
+    /// No memory left for what was read.
+    NoMemory,
+    /// A name that no file can have.
+    InvalidName,
     /// A scheme or an operation that no store here offers.
     Unsupported,
     /// Anything else.
@@ -32,6 +36,8 @@ impl StoreErrorKind {
             io::ErrorKind::IsADirectory => Self::IsDirectory,
             io::ErrorKind::NotADirectory => Self::NotDirectory,
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace,
+            io::ErrorKind::OutOfMemory => Self::NoMemory,
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => Self::InvalidName,
             io::ErrorKind::Unsupported => Self::Unsupported,
             _ => Self::Other,
         }
@@ -40,7 +46,7 @@ impl StoreErrorKind {
 
 /// A failure, with the path as the user wrote it. Reads `PATH; what is wrong`, as TensorFlow's do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}; {message}", path.display())]
+#[error("{}; {message}", shown(path))]
 pub struct StoreError {
     /// What kind of failure.
     pub kind: StoreErrorKind,
@@ -68,7 +74,10 @@ impl StoreError {
             StoreErrorKind::IsDirectory => "Is a directory".to_owned(),
             StoreErrorKind::NotDirectory => "Not a directory".to_owned(),
             StoreErrorKind::NoSpace => "No space left on device".to_owned(),
-            StoreErrorKind::Unsupported | StoreErrorKind::Other => error.to_string(),
+            StoreErrorKind::NoMemory
+            | StoreErrorKind::InvalidName
+            | StoreErrorKind::Unsupported
+            | StoreErrorKind::Other => error.to_string(),
         };
         Self::new(kind, path, message)
     }
@@ -76,6 +85,16 @@ impl StoreError {
     /// The error for a directory where a file is expected.
     pub fn is_directory(path: &OsStr) -> Self {
         Self::from_io(path, &io::ErrorKind::IsADirectory.into())
+    }
+}
+
+/// A path as messages show it: in one line, and visible even where it is empty.
+fn shown(path: &OsStr) -> String {
+    let text = path.to_string_lossy();
+    match text.as_ref() {
+        "" => "''".to_owned(),
+        _ if text.contains(char::is_control) => text.escape_debug().to_string(),
+        _ => text.into_owned(),
     }
 }
 
@@ -97,12 +116,13 @@ impl From<StoreError> for gristmill_types::Error {
             StoreErrorKind::NotFound => Kind::NotFound,
             StoreErrorKind::PermissionDenied => Kind::PermissionDenied,
             StoreErrorKind::IsDirectory | StoreErrorKind::NotDirectory => Kind::FailedPrecondition,
-            StoreErrorKind::NoSpace => Kind::ResourceExhausted,
+            StoreErrorKind::NoSpace | StoreErrorKind::NoMemory => Kind::ResourceExhausted,
+            StoreErrorKind::InvalidName => Kind::InvalidArgument,
             StoreErrorKind::Unsupported => Kind::Unimplemented,
             StoreErrorKind::Other => Kind::Unknown,
         };
         let message = e.to_string();
-        Self::new(kind, message).in_file(e.path.to_string_lossy())
+        Self::new(kind, message).in_file(shown(&e.path))
     }
 }
 
@@ -126,5 +146,12 @@ mod tests {
         for (io, kind, words) in cases {
             assert_eq!(text(io), (kind, format!("/a/b; {words}")));
         }
+    }
+
+    #[test]
+    fn odd_paths_are_visible() {
+        let text = |path: &str| StoreError::new(StoreErrorKind::Other, path, "x").to_string();
+        assert_eq!(text(""), "''; x");
+        assert_eq!(text("a\0b\n"), "a\\0b\\n; x");
     }
 }

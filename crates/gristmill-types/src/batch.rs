@@ -41,16 +41,19 @@ impl<'a> RowsMut<'a> {
     }
 
     /// Element type.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// Shape of one row.
+    #[inline]
     pub fn row_shape(&self) -> &Shape {
         &self.row
     }
 
     /// Bytes of one row.
+    #[inline]
     pub fn row_bytes(&self) -> usize {
         self.row.count() * self.dtype.size()
     }
@@ -59,12 +62,14 @@ impl<'a> RowsMut<'a> {
     ///
     /// # Panics
     /// If there are fewer.
+    #[inline]
     pub fn first(&mut self, n: usize) -> RowsMut<'_> {
         let len = n * self.row_bytes();
         RowsMut { dtype: self.dtype, row: self.row, bytes: &mut self.bytes[..len] }
     }
 
     /// All rows.
+    #[inline]
     pub fn bytes(&mut self) -> &mut [u8] {
         self.bytes
     }
@@ -73,6 +78,7 @@ impl<'a> RowsMut<'a> {
     ///
     /// # Panics
     /// If the row is not in the range.
+    #[inline]
     pub fn row(&mut self, i: usize) -> &mut [u8] {
         let n = self.row_bytes();
         &mut self.bytes[i * n..(i + 1) * n]

@@ -227,6 +227,7 @@ impl Block {
     }
 
     /// Number of outcomes: elements and the error.
+    #[inline]
     pub fn outcomes(&self) -> usize {
         self.len + usize::from(self.failed.is_some())
     }

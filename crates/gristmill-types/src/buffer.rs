@@ -4,7 +4,8 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
 /// Alignment of every buffer in bytes: what XLA needs to take memory over without a copy.
 pub const ALIGN: usize = 64;
@@ -55,7 +56,34 @@ struct Pool {
     bytes: usize,
 }
 
-static POOL: Mutex<Pool> = Mutex::new(Pool { free: Vec::new(), bytes: 0 });
+/// The pool of one process.
+struct Cell {
+    pid: u32,
+    pool: Mutex<Pool>,
+}
+
+/// The current process's pool. A forked child may inherit the lock held by a thread that it does not
+/// have, so it leaves the inherited pool alone and makes its own.
+static CELL: AtomicPtr<Cell> = AtomicPtr::new(std::ptr::null_mut());
+
+fn pool() -> &'static Mutex<Pool> {
+    let pid = std::process::id();
+    let current = CELL.load(Acquire);
+    // SAFETY: the pointer is null or came from Box::leak below; cells are never freed.
+    if let Some(cell) = unsafe { current.as_ref() }
+        && cell.pid == pid
+    {
+        return &cell.pool;
+    }
+    let made: &'static mut Cell = Box::leak(Box::new(Cell { pid, pool: Mutex::new(Pool { free: Vec::new(), bytes: 0 }) }));
+    let made: *mut Cell = made;
+    let winner = match CELL.compare_exchange(current, made, AcqRel, Acquire) {
+        Ok(_) => made,
+        Err(other) => other,
+    };
+    // SAFETY: as above; the loser of a race between threads leaks one empty cell.
+    unsafe { &(*winner).pool }
+}
 
 /// What the buffer pool did since the start of the process.
 pub fn pool_stats() -> PoolStats {
@@ -92,7 +120,7 @@ impl Buffer {
     pub fn recycled(len: usize) -> Self {
         let capacity = class(len);
         if capacity >= POOLED
-            && let Ok(mut pool) = POOL.lock()
+            && let Ok(mut pool) = pool().lock()
             && let Some(i) = pool.free.iter().rposition(|f| f.1 == capacity)
         {
             let Free(ptr, _) = pool.free.swap_remove(i);
@@ -135,6 +163,7 @@ impl Buffer {
     }
 
     /// Number of bytes.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
@@ -145,12 +174,14 @@ impl Buffer {
     }
 
     /// The bytes.
+    #[inline]
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: ptr is valid for capacity >= len initialised bytes as long as self lives.
         unsafe { std::slice::from_raw_parts(self.ptr.as_ptr(), self.len) }
     }
 
     /// The bytes, for writing.
+    #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as in as_slice; &mut self makes the access exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.len) }
@@ -175,7 +206,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if self.capacity >= POOLED {
-            if let Ok(mut pool) = POOL.lock() {
+            if let Ok(mut pool) = pool().lock() {
                 let same = pool.free.iter().filter(|f| f.1 == self.capacity).count();
                 if same < KEEP_PER_CLASS && pool.bytes + self.capacity <= KEEP {
                     pool.bytes += self.capacity;

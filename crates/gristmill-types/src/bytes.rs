@@ -27,6 +27,7 @@ impl Bytes {
     ///
     /// # Panics
     /// If the range lies outside the buffer.
+    #[inline]
     pub fn slice_of(buffer: &Arc<Buffer>, start: usize, len: usize) -> Self {
         assert!(start <= buffer.len() && len <= buffer.len() - start, "range inside the buffer");
         Self { buffer: Some(Arc::clone(buffer)), start, len }
@@ -37,12 +38,14 @@ impl Bytes {
     /// # Panics
     /// If the range lies outside the string.
     #[must_use]
+    #[inline]
     pub fn slice(&self, start: usize, len: usize) -> Self {
         assert!(start <= self.len && len <= self.len - start, "range inside the string");
         Self { buffer: self.buffer.clone(), start: self.start + start, len }
     }
 
     /// The bytes.
+    #[inline]
     pub fn as_slice(&self) -> &[u8] {
         match &self.buffer {
             Some(b) => &b.as_slice()[self.start..self.start + self.len],
@@ -51,11 +54,13 @@ impl Bytes {
     }
 
     /// Number of bytes.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether there are no bytes.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -73,6 +78,7 @@ impl Bytes {
 
 impl std::ops::Deref for Bytes {
     type Target = [u8];
+    #[inline]
     fn deref(&self) -> &[u8] {
         self.as_slice()
     }

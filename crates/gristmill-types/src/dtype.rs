@@ -91,6 +91,7 @@ impl DType {
     }
 
     /// Bytes of one element; 0 for strings.
+    #[inline]
     pub const fn size(self) -> usize {
         match self {
             Self::Bool | Self::U8 | Self::I8 => 1,
@@ -102,11 +103,13 @@ impl DType {
     }
 
     /// Whether this is one of the four floating types.
+    #[inline]
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::BF16 | Self::F32 | Self::F64)
     }
 
     /// Whether this is one of the eight integer types.
+    #[inline]
     pub const fn is_int(self) -> bool {
         matches!(
             self,
@@ -120,6 +123,7 @@ impl DType {
     }
 
     /// Whether elements have a fixed size in bytes (everything but strings).
+    #[inline]
     pub const fn is_plain(self) -> bool {
         !matches!(self, Self::String)
     }

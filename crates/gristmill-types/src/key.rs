@@ -21,12 +21,14 @@ impl Key {
 
     /// The key of the element at that ordinal of the source whose root this is.
     #[must_use]
+    #[inline]
     pub fn at(self, ordinal: u64) -> Self {
         Self(self.0 ^ mix(self.0, 4, ordinal))
     }
 
     /// The key of the element's `i`-th child (`flat_map`, `interleave`, `unbatch`).
     #[must_use]
+    #[inline]
     pub fn child(self, i: u64) -> Self {
         Self(mix(self.0, CHILD, i))
     }

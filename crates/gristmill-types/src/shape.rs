@@ -42,6 +42,7 @@ impl Shape {
     }
 
     /// The shape `[n]`.
+    #[inline]
     pub fn vector(n: usize) -> Self {
         let mut shape = Self::SCALAR;
         shape.dims[0] = n;
@@ -58,16 +59,19 @@ impl Shape {
     }
 
     /// The dimensions, outermost first.
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         &self.dims[..self.rank as usize]
     }
 
     /// The number of dimensions.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.rank as usize
     }
 
     /// The number of elements (1 for a scalar).
+    #[inline]
     pub fn count(&self) -> usize {
         self.dims().iter().product()
     }

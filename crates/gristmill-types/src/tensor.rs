@@ -132,21 +132,25 @@ impl Tensor {
     }
 
     /// The dtype.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
     /// The shape.
+    #[inline]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
     /// The dimensions, outermost first.
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         self.shape.dims()
     }
 
     /// The number of elements.
+    #[inline]
     pub fn count(&self) -> usize {
         self.shape.count()
     }

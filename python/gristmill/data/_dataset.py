@@ -8,7 +8,7 @@ from typing import Any
 from gristmill import _native, _trace, dtypes
 from gristmill.convert import constant
 from gristmill.data import _structure as st
-from gristmill.data._functions import number, trace, trace_dataset
+from gristmill.data._functions import integer, number, trace, trace_dataset
 from gristmill.data._iterator import Iterator, numpy_iterator
 from gristmill.data._keras import KerasAdapter, merged_class
 from gristmill.data._options import Options
@@ -132,18 +132,24 @@ class Dataset(Sources, KerasAdapter):
         graph, captures, inner = trace_dataset(
             map_func, self._structure, self._plan.leaf_specs, "interleave"
         )
-        calls = None if num_parallel_calls is None else int(num_parallel_calls)
-        if cycle_length is None or int(cycle_length) == AUTOTUNE:
-            cycle_length = _DEFAULT_CYCLE if calls is None else max(calls, 1)
-        for what, n in (("cycle_length", cycle_length), ("block_length", block_length or 1)):
-            if int(n) < 1:
+        calls = (
+            None
+            if num_parallel_calls is None
+            else integer(num_parallel_calls, "num_parallel_calls")
+        )
+        cycle = AUTOTUNE if cycle_length is None else integer(cycle_length, "cycle_length")
+        if cycle == AUTOTUNE:
+            cycle = _DEFAULT_CYCLE if calls is None else max(calls, 1)
+        block = 1 if block_length is None else integer(block_length, "block_length")
+        for what, n in (("cycle_length", cycle), ("block_length", block)):
+            if n < 1:
                 raise InvalidArgumentError(f"`{what}` must be > 0, found {n}")
         plan = self._plan.interleave(
             graph,
             captures,
             inner._plan,
-            int(cycle_length),
-            1 if block_length is None else int(block_length),
+            cycle,
+            block,
             parallel(num_parallel_calls),
         )
         return Dataset._make(plan, inner._structure)
@@ -228,12 +234,12 @@ class Dataset(Sources, KerasAdapter):
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """Makes elements ahead of the reader: that many, or as the engine sees fit."""
-        ahead = int(buffer_size)
+        ahead = integer(buffer_size, "buffer_size")
         return self._like(self._plan.prefetch(None if ahead < 0 else ahead))
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Puts the position in front of each element, counted from ``start``."""
-        plan = self._plan.enumerate(int(start))
+        plan = self._plan.enumerate(integer(start, "start"))
         return Dataset._make(plan, (0, self._structure))
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
@@ -242,6 +248,8 @@ class Dataset(Sources, KerasAdapter):
         Raises:
             TypeError: If their elements are of different structures or dtypes.
         """
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"concatenate takes a Dataset, found {type(dataset).__name__}")
         if not st.same(self._structure, dataset._structure):
             raise TypeError(
                 f"Incompatible dataset elements:\n  {self.element_spec} vs.   "
@@ -255,6 +263,8 @@ class Dataset(Sources, KerasAdapter):
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """Sets options for everything before this place."""
+        if not isinstance(options, Options):
+            raise TypeError(f"with_options takes Options, found options={options!r}")
         made = self._like(self._plan.with_options(**options._native()))
         made._options = self.options().merge(options)
         return made

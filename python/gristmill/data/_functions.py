@@ -8,6 +8,7 @@ from typing import Any
 from gristmill import _native, _trace
 from gristmill.convert import convert_to_tensor
 from gristmill.data import _structure as st
+from gristmill.errors import InvalidArgumentError
 from gristmill.tensor import SymbolicTensor, Tensor
 
 Operand = Any
@@ -54,17 +55,27 @@ def number(value: Any, what: str) -> Operand:
 
     Raises:
         TypeError: If it is no integer.
+        ValueError: If int64 does not hold it.
     """
-    if type(value) is int:
-        return value
     if isinstance(value, SymbolicTensor):
         return operand(value)
-    if isinstance(value, Tensor):
-        return int(value)  # type: ignore[call-overload]
+    return integer(value, what)
+
+
+def integer(value: Any, what: str) -> int:
+    """Returns a number that must be known when the step is described.
+
+    Raises:
+        TypeError: If it is no integer, or symbolic.
+        ValueError: If int64 does not hold it.
+    """
     try:
-        return value.__index__()
+        n = int(value) if isinstance(value, Tensor) else value.__index__()  # type: ignore[call-overload]
     except AttributeError:
         raise TypeError(f"{what} must be an integer, found {value!r}") from None
+    if not -(2**63) <= n < 2**63:
+        raise InvalidArgumentError(f"{what} must fit in int64, found {n}")
+    return n
 
 
 def _name(func: Callable[..., Any]) -> str:

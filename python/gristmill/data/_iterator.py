@@ -28,7 +28,10 @@ def _tell(warnings: list[str]) -> None:
 
 def _frozen(value: _native.Value) -> Any:
     """Returns a value as ``as_numpy_iterator`` gives it: an array that cannot be written."""
-    if value.kind != "dense" or value.dtype == "string":
+    if value.kind == "dense" and value.dtype == "string":
+        items, shape = value.strings(), value.shape
+        return np.fromiter(items, object, len(items)).reshape(shape) if shape else items[0]
+    if value.kind != "dense":
         tensor = _trace.wrap(value)
         return tensor.numpy() if hasattr(tensor, "numpy") else tensor
     array = np.asarray(value)

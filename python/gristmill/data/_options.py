@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gristmill.errors import InvalidArgumentError
+
 
 class _Group:
     """A group of options that are kept and have no effect, unless said otherwise."""
@@ -110,11 +112,25 @@ class Options:
         return out
 
     def _native(self) -> dict[str, Any]:
-        """Returns the options that the engine knows."""
+        """Returns the options that the engine knows.
+
+        Raises:
+            ValueError: If a size is negative.
+        """
         optimize = self.experimental_optimization.apply_default_optimizations  # type: ignore[attr-defined]
+        threads = self.threading.private_threadpool_size  # type: ignore[attr-defined]
         return {
             "deterministic": self.deterministic,
-            "ram_budget": self.autotune.ram_budget,  # type: ignore[attr-defined]
-            "threads": self.threading.private_threadpool_size,  # type: ignore[attr-defined]
+            "ram_budget": _size(self.autotune.ram_budget, "autotune.ram_budget"),  # type: ignore[attr-defined]
+            # 0 is TensorFlow's word for "as many as fit the machine".
+            "threads": _size(threads, "threading.private_threadpool_size") or None,
             "optimize": optimize,
         }
+
+
+def _size(value: Any, what: str) -> int | None:
+    if value is None:
+        return None
+    if not 0 <= int(value) < 2**63:
+        raise InvalidArgumentError(f"{what} must be >= 0 and fit in int64, found {value}")
+    return int(value)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gristmill.data._dataset import Dataset
@@ -16,6 +17,45 @@ def _bytes(n: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return ""
+
+
+def _per_worker(stage: dict[str, Any], seconds: float) -> tuple[float, int]:
+    """Returns the seconds for which each worker of a stage was busy, and how many workers that is.
+
+    Busy time is counted over all threads together, so it tells at least how many there were.
+    """
+    busy = stage["busy_ns"] / 1e9
+    workers = max(1, math.ceil(busy / seconds)) if stage["wait_ns"] else 1
+    return busy / workers, workers
+
+
+def bottleneck(stages: list[dict[str, Any]], seconds: float) -> str:
+    """Names the stage that the others waited for, with its share of the pass and what it costs.
+
+    Without a stage a pass takes the rest of its time, but no less than the next stage needs.
+
+    Args:
+        stages: Those of `Iterator.report`.
+        seconds: How long the pass took.
+    """
+    ranked = sorted(
+        ((*_per_worker(s, seconds), s["name"]) for s in stages), key=lambda r: r[0], reverse=True
+    )
+    if not ranked or ranked[0][0] <= 0:
+        return "bottleneck: none of the stages; the time is that of handing elements over"
+    busy, workers, name = ranked[0]
+    share = busy / seconds
+    of = f"{busy:.3f} s" + (f" on each of {workers} workers" if workers > 1 else "")
+    if share < 0.5:
+        return (
+            f"bottleneck: outside of the stages; the busiest, {name}, worked "
+            f"{100 * share:.0f} % of the pass ({of})"
+        )
+    rest = max(seconds - busy, max((r[0] for r in ranked[1:]), default=0.0))
+    return (
+        f"bottleneck: {name}, at work {min(100 * share, 100):.0f} % of the pass ({of}); without it "
+        f"a pass would take about {rest:.3f} s, not {seconds:.3f} s"
+    )
 
 
 def profile(dataset: Dataset, elements: int | None) -> str:
@@ -37,15 +77,8 @@ def profile(dataset: Dataset, elements: int | None) -> str:
     for s in stages:
         lines.append(
             f"{s['name']:24.24} {s['elements']:>10} {s['busy_ns'] / 1e9:>9.3f} "
-            f"{s['wait_ns'] / 1e9:>9.3f} {_bytes(s['bytes_out']):>10} "
+            f"{s['wait_ns'] / 1e9:>9.3f} {_bytes(max(s['bytes_out'], s['bytes_written'])):>10} "
             f"{_bytes(s['bytes_copied']):>10}"
         )
-    if stages:
-        slowest = max(stages, key=lambda s: s["busy_ns"])
-        total = sum(s["busy_ns"] for s in stages) or 1
-        share = 100 * slowest["busy_ns"] / total
-        lines.append(
-            f"bottleneck: {slowest['name']}, {share:.0f} % of the work; without it a pass would "
-            f"cost {(total - slowest['busy_ns']) / 1e9:.3f} s of computation, not {total / 1e9:.3f}"
-        )
+    lines.append(bottleneck(stages, seconds))
     return "\n".join(lines)

@@ -8,7 +8,8 @@ from typing import Any
 from gristmill import _native, _trace, dtypes
 from gristmill.convert import convert_to_tensor
 from gristmill.data._dataset import Dataset
-from gristmill.data._functions import operand
+from gristmill.data._functions import integer, operand
+from gristmill.errors import InvalidArgumentError
 from gristmill.tensor import Tensor
 
 
@@ -35,13 +36,17 @@ class TFRecordDataset(Dataset):
         *,
         verify: bool = True,
     ) -> None:
-        turns = 1 if num_parallel_reads is None else int(num_parallel_reads)
+        turns = 1 if num_parallel_reads is None else integer(num_parallel_reads, "num_parallel_reads")
         kind = (
             compression_type.numpy() if isinstance(compression_type, Tensor) else compression_type
         )
         if isinstance(kind, bytes):
             kind = kind.decode()
         kind = kind or None
+        if kind not in (None, "GZIP", "ZLIB"):
+            raise InvalidArgumentError(
+                f"Unsupported compression_type: expected '', 'GZIP' or 'ZLIB', found {kind!r}"
+            )
 
         def read(paths: Any) -> Dataset:
             plan = _native.Plan.tf_record(operand(paths), kind, verify)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gristmill import _native, dtypes
 from gristmill.convert import convert_to_tensor
 from gristmill.data import _structure as st
-from gristmill.data._functions import number, operand
+from gristmill.data._functions import integer, number, operand
 from gristmill.dtypes import DTypeLike
 from gristmill.errors import InvalidArgumentError
 from gristmill.random import get_seed
@@ -37,13 +37,14 @@ def parallel(num_parallel_calls: Any) -> int | None:
     Raises:
         ValueError: If it is neither AUTOTUNE nor positive.
     """
-    if num_parallel_calls is None or int(num_parallel_calls) == AUTOTUNE:
+    if num_parallel_calls is None:
         return None
-    if int(num_parallel_calls) < 1:
-        raise InvalidArgumentError(
-            f"`num_parallel_calls` must be greater than zero, found {num_parallel_calls}"
-        )
-    return int(num_parallel_calls)
+    calls = integer(num_parallel_calls, "num_parallel_calls")
+    if calls == AUTOTUNE:
+        return None
+    if calls < 1:
+        raise InvalidArgumentError(f"`num_parallel_calls` must be greater than zero, found {calls}")
+    return calls
 
 
 class Sources:

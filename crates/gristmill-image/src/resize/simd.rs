@@ -67,7 +67,14 @@ fn lerp_columns_padded_body(row: &[f32], taps: &[Tap], channels: usize, dst: &mu
         unsafe {
             let a = row.add(tap.low as usize).cast::<[f32; 4]>().read_unaligned();
             let b = row.add(tap.high as usize).cast::<[f32; 4]>().read_unaligned();
-            let mixed: [f32; 4] = std::array::from_fn(|k| a[k] + (b[k] - a[k]) * tap.fraction);
+            // Written out: a closure would not be compiled for the wider instructions.
+            let f = tap.fraction;
+            let mixed = [
+                a[0] + (b[0] - a[0]) * f,
+                a[1] + (b[1] - a[1]) * f,
+                a[2] + (b[2] - a[2]) * f,
+                a[3] + (b[3] - a[3]) * f,
+            ];
             out.add(i * channels).cast::<[f32; 4]>().write_unaligned(mixed);
         }
     }

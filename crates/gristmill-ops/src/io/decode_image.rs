@@ -49,13 +49,13 @@ pub(crate) static BMP: OpDef = OpDef {
 
 pub(crate) static IMAGE: OpDef = OpDef {
     name: "io.decode_image",
-    doc: "Decodes a JPEG, PNG, GIF or BMP.\n\n[height, width, channels], or [frames, height, width, 3] for a GIF with \
-          `expand_animations`; the static shape is unknown then.",
+    doc: "Decodes a JPEG, PNG, GIF, BMP or WebP.\n\n[height, width, channels], or [frames, height, width, channels] for a \
+          GIF or WebP with `expand_animations`; the static shape is unknown then. WebP gives uint8 only.",
     inputs: &[CONTENTS],
     attrs: &[
         CHANNELS,
         ArgDef { name: "dtype", doc: "uint8 (default), or another number type with samples in its range" },
-        ArgDef { name: "expand_animations", doc: "whether a GIF gives all its frames; default True" },
+        ArgDef { name: "expand_animations", doc: "whether a GIF or WebP gives all its frames; default True" },
     ],
     class: Class::Pure,
     total: false,
@@ -171,6 +171,26 @@ mod tests {
         assert_eq!(run(&IMAGE, DType::F32).as_slice::<f32>().unwrap()[2], 1.0);
         assert_eq!(run(&IMAGE, DType::F64).as_slice::<f64>().unwrap(), [0.0, 0.2, 1.0]);
         assert!(infer_err(&PNG, &[image()], to(DType::F32)).contains("uint8 or uint16"));
+    }
+
+    /// 2 x 1 pixels, lossless: red and blue.
+    const WEBP: &[u8] =
+        b"RIFF\x1e\0\0\0WEBPVP8L\x11\0\0\0/\x01\0\0\0\x0f\x10\xf3\xbf\xff\xf3\x1f\x0e2\xa2\xff\x01\0";
+
+    #[test]
+    fn webp() {
+        let webp: Value = Tensor::string(WEBP).into();
+        let run = |op, attrs| eval(op, std::slice::from_ref(&webp), attrs).unwrap().remove(0);
+        let whole = run(&IMAGE, Attrs::default());
+        let t = whole.tensor().unwrap();
+        assert_eq!((t.dims(), t.bytes()), (&[1, 1, 2, 3][..], &[255, 0, 0, 0, 0, 255][..]));
+        let still = run(&IMAGE, attrs(&[("expand_animations", Attr::Bool(false))]));
+        assert_eq!(still.tensor().unwrap().dims(), &[1, 2, 3]);
+        // Where TensorFlow's static shape has three dimensions the value has four as well.
+        assert_eq!(run(&PNG, Attrs::default()), whole);
+        let real = attrs(&[("dtype", Attr::DType(DType::F32))]);
+        let e = eval(&IMAGE, &[webp.clone()], real).unwrap_err();
+        assert!(e.message().contains("WebP only supports uint8 for dtype"), "{e}");
     }
 
     #[test]

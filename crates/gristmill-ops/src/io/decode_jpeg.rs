@@ -21,8 +21,8 @@ const ATTRS: &[ArgDef] = &[
 
 pub(crate) static OP: OpDef = OpDef {
     name: "io.decode_jpeg",
-    doc: "Decodes a JPEG (also a PNG or a GIF of one frame).\n\nuint8 [height, width, channels]. Fails for other formats and for \
-          damaged data.",
+    doc: "Decodes a JPEG (also a PNG, a GIF of one frame, or a WebP with all its frames).\n\nuint8 [height, width, channels], \
+          for WebP [frames, height, width, channels]. Fails for other formats and for damaged data.",
     inputs: &[CONTENTS],
     attrs: ATTRS,
     class: Class::Pure,

@@ -88,6 +88,13 @@ impl BatchMapStage {
         })
     }
 
+    /// Batches to have under way: as many as keep every worker busy, since each holds its memory.
+    fn ahead(&self) -> usize {
+        let tasks = self.size.div_ceil(self.pace.block(TARGET_NS));
+        let busy = 1 + (2 * self.env.shared.pool.workers()).div_ceil(tasks);
+        busy.clamp(2.min(self.depth), self.depth)
+    }
+
     fn read(&mut self, want: usize) -> Option<Piece> {
         if let Some(mut piece) = self.again.pop_front() {
             let n = piece.block.outcomes();
@@ -243,7 +250,7 @@ fn run(work: &Work, scratch: &mut Scratch, block: &Block, builder: &BatchBuilder
 impl Stage for BatchMapStage {
     fn next(&mut self, _: usize) -> Option<Block> {
         while !self.env.shared.is_cancelled() {
-            while self.open.len() < self.depth {
+            while self.open.len() < self.ahead() {
                 match self.start() {
                     Ok(true) => {}
                     Ok(false) => break,

@@ -104,6 +104,11 @@ impl Feed {
         Some(part)
     }
 
+    /// Whether a block is held from which `next` will be served.
+    pub(crate) fn is_buffered(&self) -> bool {
+        self.block.is_some()
+    }
+
     /// Whether `next` can answer at once; see [`Stage::ready`].
     pub(crate) fn ready(&mut self, timeout: std::time::Duration) -> bool {
         self.block.is_some() || self.stage.ready(timeout)

@@ -12,8 +12,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Bytes of small elements that are always worth holding ready.
-const SMALL: usize = 256 << 10;
+/// Bytes of small elements that are worth holding ready.
+const SMALL: usize = 4 << 20;
+/// Work on small elements that is worth doing ahead, in ns.
+const AHEAD_NS: u64 = 20_000_000;
 
 #[derive(Default)]
 struct Queue {
@@ -121,7 +123,9 @@ fn drive(mut stage: Box<dyn Stage>, channel: &Channel, shared: &Shared, limit: u
             while !queue.stopped
                 && !shared.is_cancelled()
                 && !queue.blocks.is_empty()
-                && (queue.bytes >= budget || (queue.elements >= limit && queue.bytes >= SMALL))
+                && (queue.bytes >= budget
+                    || (queue.elements >= limit
+                        && (queue.bytes >= SMALL || queue.elements >= pace.block(AHEAD_NS))))
             {
                 queue.waiting = true;
                 queue = channel.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);

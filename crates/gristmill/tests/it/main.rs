@@ -4,4 +4,5 @@ mod counters;
 mod order;
 mod rules;
 mod state;
+mod stop;
 mod support;

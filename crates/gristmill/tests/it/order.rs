@@ -2,6 +2,7 @@
 
 use crate::support::rows;
 use gristmill::plan::dataset::Operand;
+use gristmill::types::rng::seed_pair;
 use gristmill::types::{DType, Tensor};
 use gristmill::{Dataset, f};
 
@@ -11,8 +12,15 @@ fn range(n: i64) -> Dataset {
 
 #[test]
 fn shuffle_gives_tensorflows_order_in_each_epoch() {
-    // tf.data.Dataset.range(7).shuffle(7, seed=3).repeat(3), TensorFlow 2.21.
-    let ds = range(7).shuffle(7, Some(3), true).unwrap().repeat(3).unwrap();
+    // tf.random.set_seed(1); tf.data.Dataset.range(7).shuffle(7, seed=3).repeat(3), TensorFlow 2.21.
+    let shuffle = gristmill::plan::dataset::Shuffle {
+        buffer: Operand::int(7),
+        seeds: seed_pair(Some(1), 3),
+        unseeded: false,
+        reshuffle: true,
+        counter: std::sync::Arc::default(),
+    };
+    let ds = Dataset::from_plan(range(7).plan().then(shuffle).unwrap()).repeat(3).unwrap();
     let got: Vec<i64> = rows(&ds).concat();
     assert_eq!(&got[..5], &[1, 2, 4, 0, 6]);
     assert_eq!(got.len(), 21);

@@ -73,3 +73,47 @@ fn wrong_rules_are_caught() {
     }
     assert!(caught[0] > 0 && caught[1] > 0, "{caught:?}");
 }
+
+/// How often a rule fires on a plan, and the plan after it.
+fn fired(ds: &gristmill::Dataset, name: &str) -> (usize, String) {
+    let rule = rules().into_iter().find(|r| r.name() == name).expect("a rule of that name");
+    let (plan, times) = apply_rule(ds.plan(), rule).unwrap();
+    (times, plan.tree())
+}
+
+/// The names of a plan's nodes, last first.
+fn names(tree: &str) -> Vec<&str> {
+    tree.lines().filter_map(|l| l.trim().split('(').next()).collect()
+}
+
+#[test]
+fn rules_fire_where_they_should_and_nowhere_else() {
+    use gristmill::plan::Attr;
+    use gristmill::{Dataset, f};
+    generated(&[]);
+    let range = Dataset::range(0, 20, 1).unwrap();
+    let total = |d: &Dataset| d.map(|x| Ok(vec![f::cast(&x[0], gristmill::DType::I32)?])).unwrap();
+    let may_fail =
+        |d: &Dataset| d.map(|x| f::call("test.fail_if_multiple", &[&x[0]], vec![("of", Attr::Int(4))])).unwrap();
+
+    // Handles before pixels: the shuffle holds what the map has not yet made larger.
+    let (times, tree) = fired(&may_fail(&range).shuffle(9, Some(1), true).unwrap(), "push_down_order");
+    assert_eq!((times, names(&tree)), (1, vec!["map", "shuffle", "range"]));
+    let (times, tree) = fired(&total(&range).take(3).unwrap(), "push_down_order");
+    assert_eq!((times, names(&tree)), (1, vec!["map", "take", "range"]));
+    // What may drop is a wall; so is a function that may fail for what counts elements.
+    let wall = may_fail(&range).ignore_errors().unwrap();
+    assert_eq!(fired(&wall.shuffle(9, Some(1), true).unwrap(), "push_down_order").0, 0);
+    assert_eq!(fired(&may_fail(&range).take(3).unwrap(), "push_down_order").0, 0);
+    assert_eq!(fired(&may_fail(&range).skip(3).unwrap(), "push_down_order").0, 0);
+
+    assert_eq!(fired(&total(&total(&range)), "fuse_maps").0, 1);
+    assert_eq!(fired(&total(&total(&range).cache().unwrap()), "fuse_maps").0, 0);
+
+    let (times, tree) = fired(&may_fail(&range).batch(4, false).unwrap(), "fuse_map_into_batch");
+    assert_eq!((times, names(&tree)), (1, vec!["map+batch", "range"]));
+    assert_eq!(fired(&may_fail(&range).ignore_errors().unwrap().batch(4, false).unwrap(), "fuse_map_into_batch").0, 0);
+
+    assert_eq!(fired(&range.take(-1).unwrap().skip(0).unwrap(), "drop_no_ops").0, 2);
+    assert_eq!(fired(&range.take(0).unwrap().skip(1).unwrap(), "drop_no_ops").0, 0);
+}

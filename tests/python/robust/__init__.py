@@ -1,0 +1,1 @@
+"""What happens to pipelines when processes, threads, consumers and memory misbehave."""

@@ -1,0 +1,127 @@
+"""Small budgets of memory never stop a pipeline, and many passes never grow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gristmill as gm
+from robust import child
+
+MEGABYTE = 1 << 20
+
+
+def small(ds: Any, budget: int = MEGABYTE) -> Any:
+    """The dataset with a budget of bytes for work ahead."""
+    options = gm.data.Options()
+    options.autotune.ram_budget = budget
+    return ds.with_options(options)
+
+
+def pictures(n: int, side: int = 256) -> Any:
+    """Pictures of 256 KiB each."""
+    return gm.data.Dataset.range(n).map(lambda x: gm.fill([side, side], gm.cast(x, gm.float32)))
+
+
+def corners(batches: Any) -> list[float]:
+    """The number that each picture shows."""
+    return [float(v) for b in batches for v in b.numpy()[:, 0, 0]]
+
+
+@pytest.mark.parametrize("budget", [0, 1, MEGABYTE])
+def test_a_consumer_that_keeps_everything(budget: int) -> None:
+    kept = list(small(pictures(64).batch(8).prefetch(16), budget))
+    assert corners(kept) == [float(i) for i in range(64)]
+
+
+@pytest.mark.parametrize("budget", [0, MEGABYTE])
+def test_a_shuffle_larger_than_the_budget(budget: int) -> None:
+    ds = pictures(64).shuffle(48, seed=1).batch(8)
+    assert corners(small(ds, budget)) == corners(ds)
+    assert sorted(corners(small(ds, budget))) == [float(i) for i in range(64)]
+
+
+def test_a_batch_larger_than_the_budget() -> None:
+    assert corners(small(pictures(32).batch(16).prefetch(4))) == [float(i) for i in range(32)]
+
+
+def test_a_cache_larger_than_the_budget() -> None:
+    ds = small(pictures(32).cache().batch(8))
+    assert corners(ds) == corners(ds) == [float(i) for i in range(32)]
+
+
+def test_a_slow_and_a_fast_branch() -> None:
+    fast = pictures(40).prefetch(40)
+    slow = gm.data.Dataset.range(40 * 50_000).filter(lambda x: x % 50_000 == 0).prefetch(2)
+    got = list(small(gm.data.Dataset.zip(fast, slow, fast.shuffle(30, seed=1)).batch(5)))
+    assert corners(b[0] for b in got) == [float(i) for i in range(40)]
+    assert [int(v) for b in got for v in b[1].numpy()] == [i * 50_000 for i in range(40)]
+    assert sorted(corners(b[2] for b in got)) == [float(i) for i in range(40)]
+
+
+def test_many_branches_with_prefetches_of_their_own() -> None:
+    ds = gm.data.Dataset.range(6).interleave(
+        lambda x: pictures(6).map(lambda p: p + gm.cast(x, gm.float32)).prefetch(8),
+        cycle_length=3,
+        num_parallel_calls=3,
+    )
+    assert len(corners(small(ds.batch(4).prefetch(8)))) == 36
+
+
+GROWTH = {
+    "pictures": lambda: pictures(32, 64).shuffle(16).batch(8).prefetch(2),
+    "cache": lambda: pictures(32, 64).cache().shuffle(16).batch(8),
+    "strings": lambda: gm.data.Dataset.range(500).map(gm.strings.as_string).shuffle(100).batch(50),
+    "nested": lambda: gm.data.Dataset.range(20).flat_map(
+        lambda x: gm.data.Dataset.range(10).map(lambda y: gm.fill([500], x + y))
+    ),
+    "errors": lambda: gm.data.Dataset.range(100)
+    .map(lambda x: gm.gather([1, 2], x % 4))
+    .ignore_errors(),
+}
+
+
+@pytest.mark.parametrize("name", GROWTH)
+def test_memory_stays_bounded_over_many_epochs(name: str) -> None:
+    ds = GROWTH[name]()
+
+    def epochs(n: int) -> None:
+        for _ in range(n):
+            for _ in ds:
+                pass
+
+    epochs(30)
+    before = child.resident()
+    epochs(120)
+    grown = child.resident() - before
+    assert grown < 24 * MEGABYTE, f"{grown / MEGABYTE:.1f} MB"
+
+
+def test_memory_stays_bounded_over_one_long_pass() -> None:
+    it = iter(pictures(10**9, 64).shuffle(64).repeat().batch(8))
+    for _ in range(100):
+        next(it)
+    before = child.resident()
+    for _ in range(1500):
+        next(it)
+    assert child.resident() - before < 24 * MEGABYTE
+
+
+def test_memory_stays_bounded_when_passes_are_left_early() -> None:
+    ds = pictures(10**9).shuffle(8).batch(4)
+    for _ in range(10):
+        next(iter(ds))
+    before = child.resident()
+    for _ in range(60):
+        next(iter(ds))
+    assert child.resident() - before < 48 * MEGABYTE
+
+
+def test_values_that_cannot_be_held_are_an_error() -> None:
+    with pytest.raises(gm.errors.ResourceExhaustedError, match="bytes"):
+        gm.zeros([10**13])
+    with pytest.raises(MemoryError):
+        next(iter(gm.data.Dataset.range(3).map(lambda x: gm.fill([10**14], x))))
+    assert np.asarray(gm.zeros([3])).tolist() == [0, 0, 0]
