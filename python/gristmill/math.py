@@ -9,7 +9,6 @@ from typing import Any
 
 from gristmill import _trace, dtypes
 from gristmill._array import cast, ints, where
-from gristmill._create import one_hot
 from gristmill._operators import binary
 from gristmill.convert import convert_to_tensor
 from gristmill.dtypes import DTypeLike
@@ -412,11 +411,6 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     for t in rest:
         total = add(total, t)
     return total
-
-
-def bincount(arr: Any, minlength: int, dtype: DTypeLike = dtypes.int32) -> Tensor:
-    """Returns how often each number below ``minlength`` stands in a vector of integers."""
-    return reduce_sum(one_hot(arr, minlength, dtype=dtype), axis=0)
 
 
 divide = truediv

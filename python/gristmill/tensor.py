@@ -265,7 +265,7 @@ class EagerTensor(Tensor):
 
 
 _WAYS_OUT = {
-    "bool": "use gm.where or gm.cond to choose between tensors; Python code runs on the elements of "
+    "bool": "use gm.where or gm.cond to choose between tensors; Python code runs on elements of "
     "an iterated dataset",
     "number": "keep it a tensor: ops take tensors for sizes and amounts",
     "len": "use gm.shape(x)[0]",

@@ -1,4 +1,4 @@
-"""Bad input: one clear error of TensorFlow's class, the elements behind it, nothing half-written."""
+"""Bad input: one clear error of TensorFlow's class, later elements, nothing half-written."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def only_error(dataset: Any, kind: type[Exception], *words: str) -> Any:
 
 
 def check(e: Exception, kind: type[Exception], *words: str) -> Any:
-    """The error, which is of that class, has these words, and sends nobody to what does not exist."""
+    """The error, of that class, with these words, and sending nobody to what does not exist."""
     assert isinstance(e, kind), repr(e)
     text = str(e)
     for word in words:
@@ -234,7 +234,9 @@ def test_bad_images_can_be_left_out(tmp_path: Path) -> None:
 
 def test_pictures_that_claim_to_be_huge() -> None:
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     for side in (100_000, 2**31 - 1):
         head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
@@ -242,7 +244,9 @@ def test_pictures_that_claim_to_be_huge() -> None:
         with pytest.raises(errors.InvalidArgumentError) as e:
             gm.io.decode_png(png + chunk(b"IEND", b""))
         check(e.value, errors.InvalidArgumentError, "io.decode_png")
-    bmp = b"BM" + struct.pack("<IHHIIiiHHIIiiII", 100, 0, 0, 54, 40, 60_000, 60_000, 1, 24, *[0] * 6)
+    bmp = b"BM" + struct.pack(
+        "<IHHIIiiHHIIiiII", 100, 0, 0, 54, 40, 60_000, 60_000, 1, 24, *[0] * 6
+    )
     with pytest.raises(errors.InvalidArgumentError):
         gm.io.decode_bmp(bmp + bytes(50))
 
@@ -447,9 +451,9 @@ def test_an_exception_while_writing_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), gm.io.TFRecordWriter(str(tmp_path / "a")) as writer:
         writer.write(b"x")
         1 / 0  # noqa: B018
-    with pytest.raises(TypeError, match="a record is bytes, found int"):
-        with gm.io.TFRecordWriter(str(tmp_path / "b")) as writer:
-            writer.write(3)
+    refused = pytest.raises(TypeError, match="a record is bytes, found int")
+    with refused, gm.io.TFRecordWriter(str(tmp_path / "b")) as writer:
+        writer.write(3)
     assert left(tmp_path) == []
 
 
@@ -499,9 +503,9 @@ def test_files_that_may_not_grow_leave_nothing(tmp_path: Path, kind: str, care: 
 
 
 def test_a_full_disk_is_named() -> None:
-    with pytest.raises(errors.ResourceExhaustedError) as e:
-        with gm.io.TFRecordWriter("/dev/full") as writer:
-            writer.write(b"x" * 1_000_000)
+    refused = pytest.raises(errors.ResourceExhaustedError)
+    with refused as e, gm.io.TFRecordWriter("/dev/full") as writer:
+        writer.write(b"x" * 1_000_000)
     check(e.value, errors.ResourceExhaustedError, "/dev/full", "No space left on device")
 
 
@@ -611,7 +615,9 @@ def test_numbers_and_types_that_steps_do_not_take(make: Any, words: str) -> None
     check(e.value, Exception, words)
 
 
-@pytest.mark.parametrize("group, name", [("threading", "private_threadpool_size"), ("autotune", "ram_budget")])
+@pytest.mark.parametrize(
+    "group, name", [("threading", "private_threadpool_size"), ("autotune", "ram_budget")]
+)
 def test_options_that_are_negative(group: str, name: str) -> None:
     options = gm.data.Options()
     setattr(getattr(options, group), name, -3)

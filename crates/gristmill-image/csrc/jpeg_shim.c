@@ -10,6 +10,9 @@
 
 /* A file of more scans than any encoder makes is there to burn time (each costs a pass over the image). */
 #define MAX_SCANS 1000
+/* No part of a row of blocks needs so many readings of the same last bytes; the search for a marker in padding would go
+ * on for ever. */
+#define MAX_READINGS (1 << 20)
 #define ROWS_AT_ONCE 16
 
 typedef struct gm_error {
@@ -23,6 +26,9 @@ typedef struct gm_source {
   const uint8_t *data;
   size_t length;
   int recover;
+  /* Where the last bytes were read again, and how often in a row. */
+  const JOCTET *again;
+  long readings;
 } gm_source;
 
 struct gm_decoder {
@@ -67,12 +73,17 @@ static void source_init(j_decompress_ptr info) {
 }
 
 /* The end of the data by the rules of TensorFlow's reader (tensorflow/core/lib/jpeg/jpeg_handle.cc): with bytes still
- * unread the decoder is suspended, or, when recovering, reads them again; with none left an end marker is made up once
- * when recovering, and anything else is an error. */
+ * unread the decoder is suspended, or, when recovering, reads them again (but not for ever); with none left an end marker
+ * is made up once when recovering, and anything else is an error. */
 static boolean source_fill(j_decompress_ptr info) {
   static const JOCTET end[2] = { 0xFF, JPEG_EOI };
   gm_source *source = (gm_source *)info->src;
-  if (source->base.bytes_in_buffer != 0) return source->recover ? TRUE : FALSE;
+  if (source->base.bytes_in_buffer != 0) {
+    if (!source->recover) return FALSE;
+    if (source->again != source->base.next_input_byte) source->readings = 0;
+    source->again = source->base.next_input_byte;
+    if (++source->readings <= MAX_READINGS) return TRUE;
+  }
   if (source->base.next_input_byte == source->data) {
     ERREXIT(info, JERR_INPUT_EMPTY);
   }

@@ -4,7 +4,6 @@ use gristmill_types::{Error, Frame, Kind};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 static FACTORY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -76,14 +75,5 @@ pub(crate) fn guarded<T>(f: impl FnOnce() -> gristmill_types::Result<T>) -> PyRe
 
 /// Runs `f`; a panic becomes an error.
 pub(crate) fn unpanicked<T>(f: impl FnOnce() -> gristmill_types::Result<T>) -> gristmill_types::Result<T> {
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| Err(Error::internal(panic_words(&*payload))))
-}
-
-/// What a panic said.
-fn panic_words(payload: &(dyn Any + Send)) -> String {
-    payload
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without words".to_string())
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| Err(Error::from_panic(&*payload)))
 }

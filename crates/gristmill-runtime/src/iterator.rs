@@ -58,6 +58,9 @@ impl DatasetIterator {
                 "the iterator state has version {version}, this is version {STATE_VERSION}"
             )));
         }
+        if r.u64()? != checksum(r.rest()) {
+            return Err(Error::invalid("the iterator state is damaged: its checksum does not fit"));
+        }
         let fingerprint = r.u64()?;
         if fingerprint != plan.fingerprint() {
             return Err(Error::invalid("the iterator state was made by another pipeline")
@@ -163,7 +166,6 @@ impl DatasetIterator {
     /// The position after the last element given, in some hundred bytes: no data.
     pub fn state(&self) -> Vec<u8> {
         let mut w = StateWriter::default();
-        w.u64(STATE_VERSION);
         w.u64(self.fingerprint);
         w.u64(self.shared.iteration);
         w.u64(self.shared.entropy);
@@ -171,7 +173,13 @@ impl DatasetIterator {
         w.u64(bases.len() as u64);
         bases.iter().for_each(|&b| w.u64(b));
         self.feed.save(&mut w);
-        w.into_bytes()
+        let body = w.into_bytes();
+        let mut whole = StateWriter::default();
+        whole.u64(STATE_VERSION);
+        whole.u64(checksum(&body));
+        let mut whole = whole.into_bytes();
+        whole.extend_from_slice(&body);
+        whole
     }
 
     /// The counters of every stage, sources first, and the seconds since the pass was started.
@@ -209,6 +217,11 @@ fn options_of(plan: &Plan) -> Options {
         }
     });
     all
+}
+
+/// FNV-1a, 32 bits (Fowler, Noll, Vo): a state that was cut or changed is told from a whole one.
+fn checksum(bytes: &[u8]) -> u64 {
+    u64::from(bytes.iter().fold(0x811C_9DC5_u32, |h, &b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193)))
 }
 
 /// 64 bits from the operating system.

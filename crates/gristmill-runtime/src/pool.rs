@@ -8,6 +8,9 @@ use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+/// Workers of one pool at most: more than any machine has cores for.
+const MOST_WORKERS: usize = 1024;
+
 type Task = Box<dyn FnOnce(&mut Scratch) + Send>;
 
 struct Inner {
@@ -77,13 +80,15 @@ impl Pool {
     /// A pool of its own.
     pub fn start(workers: usize) -> Self {
         let inner = Arc::new(Inner { queue: Mutex::default(), wake: Condvar::new() });
-        let workers = workers.max(1);
+        let workers = workers.clamp(1, MOST_WORKERS);
         for i in 0..workers {
             let inner = Arc::clone(&inner);
-            let spawned =
-                std::thread::Builder::new().name(format!("gristmill-{i}")).spawn(move || work(&inner));
-            // Fewer threads than asked for only make it slower; none at all is caught in `submit`.
-            drop(spawned);
+            let name = format!("gristmill-{i}");
+            let spawned = std::thread::Builder::new().name(name).spawn(move || work(&inner));
+            // Fewer threads than asked for only make it slower.
+            if spawned.is_err() && i > 0 {
+                break;
+            }
         }
         Self { handle: Arc::new(Handle(inner)), workers }
     }
@@ -98,14 +103,7 @@ impl Pool {
         let job = Job(Arc::new((Mutex::new(None), Condvar::new())));
         let done = Arc::clone(&job.0);
         let task: Task = Box::new(move |scratch| {
-            let result = catch_unwind(AssertUnwindSafe(|| f(scratch))).map_err(|panic| {
-                let text = panic
-                    .downcast_ref::<&str>()
-                    .map(|s| (*s).to_string())
-                    .or_else(|| panic.downcast_ref::<String>().cloned())
-                    .unwrap_or_default();
-                Error::internal(format!("a worker panicked: {text}"))
-            });
+            let result = catch_unwind(AssertUnwindSafe(|| f(scratch))).map_err(|p| Error::from_panic(&*p));
             *lock(&done.0) = Some(result);
             done.1.notify_all();
         });

@@ -94,6 +94,11 @@ impl<'a> StateReader<'a> {
         Ok(head)
     }
 
+    /// What was not read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
     /// Bytes left.
     pub fn remaining(&self) -> usize {
         self.0.len()

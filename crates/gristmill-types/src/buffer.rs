@@ -1,7 +1,7 @@
 //! Shared, 64-byte aligned memory that is recycled.
 #![allow(unsafe_code)]
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -14,9 +14,9 @@ const POOLED: usize = 32 << 10;
 /// Buffers of at least this many bytes are advised to lie in huge pages.
 const HUGE: usize = 2 << 20;
 /// Free bytes that the pool keeps at most.
-const KEEP: usize = 1 << 30;
+const KEEP: usize = 512 << 20;
 /// Free buffers that the pool keeps per size class.
-const KEEP_PER_CLASS: usize = 24;
+const KEEP_PER_CLASS: usize = 8;
 
 /// A piece of memory of a fixed size, always initialised, aligned to 64 bytes. Dropping it gives
 /// larger pieces back to a pool, so that a steady state faults no pages.
@@ -30,6 +30,14 @@ pub struct Buffer {
 unsafe impl Send for Buffer {}
 // SAFETY: as above.
 unsafe impl Sync for Buffer {}
+
+/// What is thrown where memory cannot be had: every place that runs kernels catches it and makes it an
+/// error ([`crate::Error::from_panic`]), since a request that is too large must not end the process.
+#[derive(Clone, Copy, Debug)]
+pub struct OutOfMemory {
+    /// Bytes asked for.
+    pub bytes: usize,
+}
 
 /// What the pool did since the start of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -75,7 +83,8 @@ fn pool() -> &'static Mutex<Pool> {
     {
         return &cell.pool;
     }
-    let made: &'static mut Cell = Box::leak(Box::new(Cell { pid, pool: Mutex::new(Pool { free: Vec::new(), bytes: 0 }) }));
+    let made: &'static mut Cell =
+        Box::leak(Box::new(Cell { pid, pool: Mutex::new(Pool { free: Vec::new(), bytes: 0 }) }));
     let made: *mut Cell = made;
     let winner = match CELL.compare_exchange(current, made, AcqRel, Acquire) {
         Ok(_) => made,
@@ -149,7 +158,7 @@ impl Buffer {
         let layout = layout(capacity);
         // SAFETY: the layout's size is at least ALIGN, never zero.
         let ptr = unsafe { alloc_zeroed(layout) };
-        let Some(ptr) = NonNull::new(ptr) else { handle_alloc_error(layout) };
+        let Some(ptr) = NonNull::new(ptr) else { std::panic::panic_any(OutOfMemory { bytes: len }) };
         if capacity >= POOLED {
             FRESH.fetch_add(1, Relaxed);
             BYTES.fetch_add(capacity, Relaxed);

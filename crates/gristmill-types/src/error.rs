@@ -153,6 +153,20 @@ impl Error {
         Self::new(Kind::Internal, message).hint("this is a fault in gristmill: please report it")
     }
 
+    /// The error that stands for a caught panic: out of memory, or a fault of gristmill.
+    pub fn from_panic(payload: &(dyn std::any::Any + Send)) -> Self {
+        if let Some(crate::buffer::OutOfMemory { bytes }) = payload.downcast_ref() {
+            return Self::new(Kind::ResourceExhausted, format!("cannot allocate {bytes} bytes"))
+                .hint("use a smaller batch, shape or buffer");
+        }
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(|s| (*s).to_string())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_default();
+        Self::internal(format!("a panic: {text}"))
+    }
+
     /// The same error with one more place, outside those it has.
     #[must_use]
     pub fn frame(mut self, frame: Frame) -> Self {

@@ -1,5 +1,6 @@
 //! Allocations, counted by an allocator of the test's own: none per element in the steady state.
 #![allow(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, which is what it should do")]
 
 use gristmill::Dataset;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -48,7 +49,8 @@ fn cost(ds: &Dataset) -> (u64, u64) {
 #[test]
 fn nothing_is_allocated_per_element() {
     let plain = |optimize| {
-        let options = gristmill::plan::Options { optimize: Some(optimize), ..gristmill::plan::Options::default() };
+        let options =
+            gristmill::plan::Options { optimize: Some(optimize), ..gristmill::plan::Options::default() };
         (Dataset::range(0, 1 << 40, 1).unwrap(), options)
     };
     let (range, options) = plain(false);
@@ -62,6 +64,7 @@ fn nothing_is_allocated_per_element() {
     assert!(mapped.0 <= 2 * alone.0.max(4), "range alone {alone:?}, with an identity map {mapped:?}");
     assert!(mapped.1 < 2_000, "range alone {alone:?}, with an identity map {mapped:?}");
     let (range, _) = plain(true);
-    let shuffled = cost(&range.shuffle(1000, Some(1), true).unwrap().batch(100, true).unwrap().unbatch().unwrap());
+    let shuffled =
+        cost(&range.shuffle(1000, Some(1), true).unwrap().batch(100, true).unwrap().unbatch().unwrap());
     assert!(shuffled.0 < 300, "{shuffled:?} per 1,000 elements of range.shuffle.batch.unbatch");
 }

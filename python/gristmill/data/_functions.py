@@ -70,7 +70,7 @@ def integer(value: Any, what: str) -> int:
         ValueError: If int64 does not hold it.
     """
     try:
-        n = int(value) if isinstance(value, Tensor) else value.__index__()  # type: ignore[call-overload]
+        n: int = int(value) if isinstance(value, Tensor) else value.__index__()  # type: ignore[call-overload]
     except AttributeError:
         raise TypeError(f"{what} must be an integer, found {value!r}") from None
     if not -(2**63) <= n < 2**63:

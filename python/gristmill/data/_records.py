@@ -36,7 +36,9 @@ class TFRecordDataset(Dataset):
         *,
         verify: bool = True,
     ) -> None:
-        turns = 1 if num_parallel_reads is None else integer(num_parallel_reads, "num_parallel_reads")
+        turns = (
+            1 if num_parallel_reads is None else integer(num_parallel_reads, "num_parallel_reads")
+        )
         kind = (
             compression_type.numpy() if isinstance(compression_type, Tensor) else compression_type
         )

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 
@@ -54,7 +55,7 @@ def finish(running: Any, timeout: float) -> str:
 
 def threads() -> int:
     """Threads of this process."""
-    return len(os.listdir("/proc/self/task"))
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
 
 
 def settled(most: int, seconds: float = 5) -> int:
@@ -68,5 +69,5 @@ def settled(most: int, seconds: float = 5) -> int:
 
 def resident() -> int:
     """Resident bytes of this process."""
-    with open("/proc/self/statm") as f:
-        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -18,6 +18,9 @@ def images(n: int = 24) -> Any:
     )
 
 
+#: What a traced function captures.
+CONSTANT = gm.constant(np.ones([200, 200], np.float32))
+
 PIPES = {
     "cache": lambda: images().cache(),
     "cache of batches": lambda: images().batch(4).cache(),
@@ -26,9 +29,7 @@ PIPES = {
     "tensors": lambda: gm.data.Dataset.from_tensors(np.ones([300, 300], np.float32)).repeat(3),
     "slices": lambda: gm.data.Dataset.from_tensor_slices(np.ones([6, 200, 200], np.float32)),
     "slices in one batch": lambda: gm.data.Dataset.from_tensor_slices(np.ones([6, 90])).batch(6),
-    "captured": lambda: gm.data.Dataset.range(5).map(
-        lambda x, c=gm.constant(np.ones([200, 200], np.float32)): c
-    ),
+    "captured": lambda: gm.data.Dataset.range(5).map(lambda x: CONSTANT),
     "given twice": lambda: images().map(lambda a, b: (a, a, b)),
     "zip with itself": lambda: (lambda d: gm.data.Dataset.zip(d, d))(images().cache()),
     "repeated cache": lambda: images().cache().repeat(2),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import gristmill as gm
@@ -38,9 +37,12 @@ def test_a_consumer_that_keeps_everything(budget: int) -> None:
 
 @pytest.mark.parametrize("budget", [0, MEGABYTE])
 def test_a_shuffle_larger_than_the_budget(budget: int) -> None:
-    ds = pictures(64).shuffle(48, seed=1).batch(8)
-    assert corners(small(ds, budget)) == corners(ds)
-    assert sorted(corners(small(ds, budget))) == [float(i) for i in range(64)]
+    def made() -> Any:
+        return pictures(64).shuffle(48, seed=1).batch(8)
+
+    got = corners(small(made(), budget))
+    assert got == corners(made())
+    assert sorted(got) == [float(i) for i in range(64)]
 
 
 def test_a_batch_larger_than_the_budget() -> None:
@@ -54,10 +56,10 @@ def test_a_cache_larger_than_the_budget() -> None:
 
 def test_a_slow_and_a_fast_branch() -> None:
     fast = pictures(40).prefetch(40)
-    slow = gm.data.Dataset.range(40 * 50_000).filter(lambda x: x % 50_000 == 0).prefetch(2)
+    slow = gm.data.Dataset.range(40 * 5_000).filter(lambda x: x % 5_000 == 0).prefetch(2)
     got = list(small(gm.data.Dataset.zip(fast, slow, fast.shuffle(30, seed=1)).batch(5)))
     assert corners(b[0] for b in got) == [float(i) for i in range(40)]
-    assert [int(v) for b in got for v in b[1].numpy()] == [i * 50_000 for i in range(40)]
+    assert [int(v) for b in got for v in b[1].numpy()] == [i * 5_000 for i in range(40)]
     assert sorted(corners(b[2] for b in got)) == [float(i) for i in range(40)]
 
 
@@ -77,9 +79,9 @@ GROWTH = {
     "nested": lambda: gm.data.Dataset.range(20).flat_map(
         lambda x: gm.data.Dataset.range(10).map(lambda y: gm.fill([500], x + y))
     ),
-    "errors": lambda: gm.data.Dataset.range(100)
-    .map(lambda x: gm.gather([1, 2], x % 4))
-    .ignore_errors(),
+    "errors": lambda: (
+        gm.data.Dataset.range(100).map(lambda x: gm.gather([1, 2], x % 4)).ignore_errors()
+    ),
 }
 
 
@@ -101,12 +103,13 @@ def test_memory_stays_bounded_over_many_epochs(name: str) -> None:
 
 def test_memory_stays_bounded_over_one_long_pass() -> None:
     it = iter(pictures(10**9, 64).shuffle(64).repeat().batch(8))
-    for _ in range(100):
+    # The pool of free batches fills first, up to its limit.
+    for _ in range(12_000):
         next(it)
     before = child.resident()
-    for _ in range(1500):
+    for _ in range(12_000):
         next(it)
-    assert child.resident() - before < 24 * MEGABYTE
+    assert child.resident() - before < 64 * MEGABYTE
 
 
 def test_memory_stays_bounded_when_passes_are_left_early() -> None:
@@ -119,9 +122,25 @@ def test_memory_stays_bounded_when_passes_are_left_early() -> None:
     assert child.resident() - before < 48 * MEGABYTE
 
 
+HUGE = """
+import gristmill as gm
+D = gm.data.Dataset
+for use in (
+    lambda: gm.zeros([10**13]),
+    lambda: gm.one_hot([1], 10**14),
+    lambda: next(iter(D.range(3).map(lambda x: gm.fill([10**14], x)))),
+    lambda: next(iter(D.range(3).map(lambda x: gm.fill([10**13], x)).batch(2))),
+    lambda: next(iter(D.range(10**15).batch(10**14))),
+):
+    try:
+        use()
+        print("no error")
+    except gm.errors.ResourceExhaustedError as e:
+        print(isinstance(e, MemoryError), "bytes" in str(e))
+print(gm.zeros([3]).numpy().tolist())
+"""
+
+
 def test_values_that_cannot_be_held_are_an_error() -> None:
-    with pytest.raises(gm.errors.ResourceExhaustedError, match="bytes"):
-        gm.zeros([10**13])
-    with pytest.raises(MemoryError):
-        next(iter(gm.data.Dataset.range(3).map(lambda x: gm.fill([10**14], x))))
-    assert np.asarray(gm.zeros([3])).tolist() == [0, 0, 0]
+    expected = "True True\n" * 5 + "[0.0, 0.0, 0.0]\n"
+    assert child.run(HUGE) == (0, expected, "")

@@ -37,7 +37,11 @@ ENDS = {
         "",
     ),
     "cycle": ("class C: pass\nc = C(); c.c = c; c.it = it; del it, c", 0, ""),
-    "global of a module": ("sys.modules['keeper'] = type(sys)('keeper')\nsys.modules['keeper'].it = it", 0, ""),
+    "global of a module": (
+        "sys.modules['keeper'] = type(sys)('keeper')\nsys.modules['keeper'].it = it",
+        0,
+        "",
+    ),
     "atexit": ("import atexit\natexit.register(lambda: print(next(it).shape[0]))", 0, ""),
 }
 

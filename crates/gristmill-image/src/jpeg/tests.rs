@@ -78,6 +78,22 @@ fn end_of_data_rules() {
     assert!(part.data[63 * 120..].iter().all(|&v| v == 0), "rows after the end are 0");
 }
 
+/// The search for a marker read the padding at the end again and again.
+#[test]
+fn padding_at_the_end_ends() {
+    let options = EncodeOptions { progressive: true, ..Default::default() };
+    let file = encode(&gradient(24, 20, 3), 24, 20, 3, &options).unwrap();
+    let markers =
+        |name: u8| file.windows(2).enumerate().filter(move |(_, w)| *w == [0xFF, name]).map(|(i, _)| i);
+    let second_scan = markers(0xDA).nth(1).unwrap();
+    let recover = JpegOptions { try_recover_truncated: true, ..Default::default() };
+    for cut in [second_scan, markers(0xC2).next().unwrap(), 2] {
+        let padded = [&file[..cut], &[0xFF; 3]].concat();
+        let found = decoded(&padded, &recover).map(|image| image.shape);
+        assert_eq!(found.ok(), (cut == second_scan).then(|| vec![24, 20, 3]), "cut at {cut}");
+    }
+}
+
 #[test]
 fn words_of_errors() {
     let words = |contents: &[u8], options: &JpegOptions| decoded(contents, options).unwrap_err().to_string();

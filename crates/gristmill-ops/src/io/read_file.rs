@@ -4,7 +4,7 @@ use super::decoding::{check_contents, contents};
 use crate::image::common::{MadeKernel, Specs, kernel_of};
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpDef};
 use gristmill_storage::{Source, StoreError, StoreErrorKind, Stores};
-use gristmill_types::{Buffer, Bytes, DType, Error, Kind, Result, Spec, Tensor};
+use gristmill_types::{Buffer, Bytes, DType, Error, Result, Spec, Tensor};
 use std::ffi::OsStr;
 use std::sync::Arc;
 
@@ -73,25 +73,16 @@ fn read(source: &mut dyn Source) -> std::io::Result<Bytes> {
 
 /// The error of a store as the one of ops, in its file.
 fn store_error(e: StoreError) -> Error {
-    let kind = match e.kind {
-        StoreErrorKind::NotFound => Kind::NotFound,
-        StoreErrorKind::PermissionDenied => Kind::PermissionDenied,
-        StoreErrorKind::IsDirectory => Kind::FailedPrecondition,
-        StoreErrorKind::NoSpace => Kind::ResourceExhausted,
-        StoreErrorKind::Unsupported => Kind::Unimplemented,
-        _ => Kind::Unknown,
-    };
-    let told = Error::new(kind, e.to_string()).in_file(e.path.to_string_lossy());
-    match e.kind {
-        StoreErrorKind::IsDirectory => told.hint("list_files lists the files of a directory"),
-        _ => told,
-    }
+    let directory = e.kind == StoreErrorKind::IsDirectory;
+    let told = Error::from(e);
+    if directory { told.hint("list_files lists the files of a directory") } else { told }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::eval;
+    use gristmill_types::Kind;
 
     fn run(path: &str) -> Result<Tensor> {
         eval(&OP, &[Tensor::string(path).into()], Attrs::default()).map(|v| v[0].tensor().unwrap().clone())

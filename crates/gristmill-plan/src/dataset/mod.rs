@@ -116,6 +116,9 @@ pub trait Transformation {
     }
 }
 
+/// Transformations in a row: plans are walked recursively.
+const MOST_DEEP: u64 = 800;
+
 /// A pipeline: a node and what it reads from. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct Plan(Arc<PlanNode>);
@@ -151,6 +154,11 @@ impl Plan {
         let spec = op.spec(&specs).map_err(place)?;
         let cardinality = op.cardinality(&inputs.iter().collect::<Vec<_>>());
         let depth = inputs.iter().map(|i| i.depth).max().unwrap_or(0) + 1;
+        if depth > MOST_DEEP {
+            return Err(place(gristmill_types::Error::invalid(format!(
+                "a pipeline may have {MOST_DEEP} transformations in a row, this would be one more"
+            ))));
+        }
         Ok(Self(Arc::new(PlanNode { op, inputs, spec, cardinality, depth, iterations: AtomicU64::new(0) })))
     }
 

@@ -5,6 +5,9 @@ use crate::expr::Graph;
 use gristmill_types::{Error, Result, Value};
 use std::sync::Arc;
 
+/// Datasets that may be open at a time.
+const MOST_OPEN: usize = 1 << 16;
+
 /// A function from an element to a dataset: a plan with open parameters and the function that
 /// computes them from the element.
 #[derive(Clone, Debug)]
@@ -86,6 +89,12 @@ impl Transformation for Interleave {
     fn spec(&self, _: &[&ElementSpec]) -> Result<ElementSpec> {
         if self.cycle == 0 {
             return Err(Error::invalid("cycle_length must be greater than zero, found 0"));
+        }
+        if self.cycle > MOST_OPEN {
+            return Err(Error::invalid(format!(
+                "cycle_length must be at most {MOST_OPEN}, found {}",
+                self.cycle
+            )));
         }
         if self.block == 0 {
             return Err(Error::invalid("block_length must be greater than zero, found 0"));

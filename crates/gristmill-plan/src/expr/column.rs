@@ -141,7 +141,7 @@ fn place(value: &Value, dtype: DType, row: &Shape, to: &mut [u8]) -> Result<u64>
             "cannot add tensor to the batch: number of elements does not match. Shapes are: [tensor]: {}, [batch]: {row}",
             t.shape()
         ))
-        .hint("resize or pad the elements to one shape before batch, or use padded_batch"));
+        .hint("resize or pad the elements to one shape before batch"));
     }
     to.copy_from_slice(t.bytes());
     Ok(to.len() as u64)

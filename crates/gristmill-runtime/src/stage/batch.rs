@@ -194,7 +194,7 @@ fn stack(values: &[Value]) -> Result<Value> {
                 "cannot batch tensors with different shapes: number of elements does not match. Shapes are: [tensor {i}]: {other}, [batch]: {}",
                 shapes[0]
             ))
-            .hint("resize or pad the elements to one shape before batch, or use padded_batch"),
+            .hint("resize or pad the elements to one shape before batch"),
             None => e,
         }
     })

@@ -47,6 +47,35 @@ struct Kept {
     at: Vec<u8>,
 }
 
+/// A cache's contents as the slot holds them: reachable without the lock, which a forked child may
+/// inherit locked by a thread that it does not have.
+#[derive(Clone)]
+struct Held {
+    pid: u32,
+    pass: Arc<Pass>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl Held {
+    fn new(pass: Pass, reader: Option<(Arc<Shared>, Box<dyn Stage>)>) -> Self {
+        let at = pass.begin.clone();
+        let (blocks, failed) = (Vec::new(), Vec::new());
+        let kept =
+            Kept { pass: pass.clone(), blocks, elements: 0, failed, bytes: 0, complete: false, reader, at };
+        Self { pid: std::process::id(), pass: Arc::new(pass), kept: Arc::new(Mutex::new(kept)) }
+    }
+
+    /// The contents for this process. A forked child uses a complete cache; an unfinished one it fills
+    /// anew, and leaves its parent's alone.
+    fn here(&self) -> Self {
+        if self.pid == std::process::id() || self.kept.try_lock().is_ok_and(|k| k.complete) {
+            return self.clone();
+        }
+        std::mem::forget(Arc::clone(&self.kept));
+        Self::new((*self.pass).clone(), None)
+    }
+}
+
 /// See the module.
 pub(crate) struct CacheStage {
     plan: Plan,
@@ -88,32 +117,28 @@ impl CacheStage {
                 begin: begin.clone(),
             };
             let reader = Some((Arc::clone(&env.shared), input));
-            *held = Some(Box::new(Arc::new(Mutex::new(Kept {
-                pass,
-                blocks: Vec::new(),
-                elements: 0,
-                failed: Vec::new(),
-                bytes: 0,
-                complete: false,
-                reader,
-                at: begin,
-            }))));
+            *held = Some(Box::new(Held::new(pass, reader)));
         }
         drop(held);
         Ok(stage)
+    }
+
+    /// What the slot holds, for this process.
+    fn held(&self) -> Option<Held> {
+        let mut slot = lock(&self.slot.0);
+        let held = slot.as_ref()?.downcast_ref::<Held>()?;
+        let here = held.here();
+        if here.pid != held.pid {
+            *slot = Some(Box::new(here.clone()));
+        }
+        Some(here)
     }
 
     fn kept(&mut self) -> Result<Arc<Mutex<Kept>>> {
         if let Some(kept) = &self.kept {
             return Ok(Arc::clone(kept));
         }
-        let held = lock(&self.slot.0);
-        let kept = held
-            .as_ref()
-            .and_then(|any| any.downcast_ref::<Arc<Mutex<Kept>>>())
-            .map(Arc::clone)
-            .ok_or_else(|| Error::internal("a cache slot holds something else"))?;
-        drop(held);
+        let kept = self.held().ok_or_else(|| Error::internal("a cache slot holds something else"))?.kept;
         self.first = !lock(&kept).complete;
         self.kept = Some(Arc::clone(&kept));
         Ok(kept)
@@ -194,9 +219,7 @@ impl Stage for CacheStage {
     fn save(&self, to: &mut StateWriter) {
         to.u64(self.at);
         to.u64(self.errors as u64);
-        let held = self.kept.clone().or_else(|| {
-            lock(&self.slot.0).as_ref().and_then(|any| any.downcast_ref::<Arc<Mutex<Kept>>>()).map(Arc::clone)
-        });
+        let held = self.kept.clone().or_else(|| self.held().map(|h| h.kept));
         let Some(kept) = held else {
             to.bool(self.first);
             to.bool(false);
@@ -231,18 +254,9 @@ impl Stage for CacheStage {
         let pass = Pass { iteration, entropy, root, bases, draws, begin };
         let mine = self.kept()?;
         if lock(&mine).pass != pass {
-            let at = pass.begin.clone();
-            let fresh = Arc::new(Mutex::new(Kept {
-                pass,
-                blocks: Vec::new(),
-                elements: 0,
-                failed: Vec::new(),
-                bytes: 0,
-                complete: false,
-                reader: None,
-                at,
-            }));
-            *lock(&self.slot.0) = Some(Box::new(Arc::clone(&fresh)));
+            let fresh = Held::new(pass, None);
+            *lock(&self.slot.0) = Some(Box::new(fresh.clone()));
+            let fresh = fresh.kept;
             self.kept = Some(fresh);
         }
         let kept = self.kept()?;

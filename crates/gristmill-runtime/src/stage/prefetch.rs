@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 
 /// Bytes of small elements that are worth holding ready.
 const SMALL: usize = 4 << 20;
+/// Stack of the thread: stages call each other, one frame per transformation.
+const STACK: usize = 64 << 20;
+/// How long a drop waits for a thread that is blocked, e.g. in reading a file that does not answer.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Work on small elements that is worth doing ahead, in ns.
 const AHEAD_NS: u64 = 20_000_000;
 
@@ -73,7 +77,12 @@ impl PrefetchStage {
         let budget = usize::try_from(self.env.budget()).unwrap_or(usize::MAX);
         let thread = std::thread::Builder::new()
             .name("gristmill-prefetch".into())
-            .spawn(move || drive(stage, &channel, &shared, limit, budget))
+            .stack_size(STACK)
+            .spawn(move || {
+                drive(stage, &channel, &shared, limit, budget);
+                lock(&channel.queue).ended = true;
+                channel.changed.notify_all();
+            })
             .map_err(|e| {
                 Error::new(gristmill_types::Kind::ResourceExhausted, format!("cannot start a thread: {e}"))
             })?;
@@ -138,7 +147,7 @@ fn drive(mut stage: Box<dyn Stage>, channel: &Channel, shared: &Shared, limit: u
         let want = pace.block(TARGET_NS).min((SMALL / each.max(1)).max(limit).max(1)).min(4096);
         let start = Instant::now();
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.next(want)));
-        let block = made.unwrap_or_else(|_| Some(Block::error(Error::internal("a stage panicked"))));
+        let block = made.unwrap_or_else(|p| Some(Block::error(Error::from_panic(&*p))));
         let Some(block) = block else {
             let mut queue = lock(&channel.queue);
             queue.ended = true;
@@ -246,8 +255,19 @@ impl Drop for PrefetchStage {
             std::mem::forget(thread);
             return;
         }
-        lock(&self.channel.queue).stopped = true;
+        let end = Instant::now() + PATIENCE;
+        let mut queue = lock(&self.channel.queue);
+        queue.stopped = true;
         self.channel.changed.notify_all();
+        while !queue.ended {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                // It ends by itself as soon as it gets out of what blocks it.
+                return;
+            }
+            queue = self.channel.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        drop(queue);
         drop(thread.join());
     }
 }

@@ -139,7 +139,7 @@ impl TfRecordStage {
                     if end.tail_bytes > 0 {
                         self.env.shared.warn(format!(
                             "{}: {} bytes after the last record are too few for another and were passed over; \
-                             the file may have been cut short ('gristmill verify' tells more)",
+                             the file may have been cut short",
                             self.name(),
                             end.tail_bytes
                         ));

@@ -93,8 +93,9 @@ fn rules_fire_where_they_should_and_nowhere_else() {
     generated(&[]);
     let range = Dataset::range(0, 20, 1).unwrap();
     let total = |d: &Dataset| d.map(|x| Ok(vec![f::cast(&x[0], gristmill::DType::I32)?])).unwrap();
-    let may_fail =
-        |d: &Dataset| d.map(|x| f::call("test.fail_if_multiple", &[&x[0]], vec![("of", Attr::Int(4))])).unwrap();
+    let may_fail = |d: &Dataset| {
+        d.map(|x| f::call("test.fail_if_multiple", &[&x[0]], vec![("of", Attr::Int(4))])).unwrap()
+    };
 
     // Handles before pixels: the shuffle holds what the map has not yet made larger.
     let (times, tree) = fired(&may_fail(&range).shuffle(9, Some(1), true).unwrap(), "push_down_order");
@@ -112,7 +113,10 @@ fn rules_fire_where_they_should_and_nowhere_else() {
 
     let (times, tree) = fired(&may_fail(&range).batch(4, false).unwrap(), "fuse_map_into_batch");
     assert_eq!((times, names(&tree)), (1, vec!["map+batch", "range"]));
-    assert_eq!(fired(&may_fail(&range).ignore_errors().unwrap().batch(4, false).unwrap(), "fuse_map_into_batch").0, 0);
+    assert_eq!(
+        fired(&may_fail(&range).ignore_errors().unwrap().batch(4, false).unwrap(), "fuse_map_into_batch").0,
+        0
+    );
 
     assert_eq!(fired(&range.take(-1).unwrap().skip(0).unwrap(), "drop_no_ops").0, 2);
     assert_eq!(fired(&range.take(0).unwrap().skip(1).unwrap(), "drop_no_ops").0, 0);

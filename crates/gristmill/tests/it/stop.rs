@@ -36,7 +36,8 @@ fn a_small_budget_slows_but_never_stops() {
     let fast = Dataset::range(0, 1_000_000, 1).unwrap();
     for ds in [shuffled, Dataset::zip(&[slow, fast]).unwrap(), large.prefetch(Some(64)).unwrap()] {
         // The reader keeps everything, so no memory comes back.
-        let kept: Vec<_> = ds.with_options(small.clone()).unwrap().iter().unwrap().map(Result::unwrap).collect();
+        let kept: Vec<_> =
+            ds.with_options(small.clone()).unwrap().iter().unwrap().map(Result::unwrap).collect();
         assert!(kept.len() == 40 || kept.len() == 10, "{}", kept.len());
     }
 }
