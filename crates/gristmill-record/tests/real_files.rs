@@ -14,7 +14,7 @@ fn files() -> Option<Vec<PathBuf>> {
         println!("skipped: GRISTMILL_TESTDATA does not name the folder of test data");
         return None;
     };
-    let folder = PathBuf::from(root).join("tfrecords");
+    let folder = PathBuf::from(root).join("data/tfrecords");
     let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
