@@ -158,7 +158,9 @@ impl Buffer {
         let layout = layout(capacity);
         // SAFETY: the layout's size is at least ALIGN, never zero.
         let ptr = unsafe { alloc_zeroed(layout) };
-        let Some(ptr) = NonNull::new(ptr) else { std::panic::panic_any(OutOfMemory { bytes: len }) };
+        let Some(ptr) = NonNull::new(ptr) else {
+            std::panic::resume_unwind(Box::new(OutOfMemory { bytes: len }))
+        };
         if capacity >= POOLED {
             FRESH.fetch_add(1, Relaxed);
             BYTES.fetch_add(capacity, Relaxed);

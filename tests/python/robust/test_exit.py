@@ -69,7 +69,6 @@ WAITS = {
     "repeat of nothing": "D.range(3).filter(lambda x: x < 0).repeat(10**12)",
     "flat_map of nothing": "D.range(10**15).flat_map(lambda x: D.range(0))",
     "interleave of nothing": "D.range(10**15).interleave(lambda x: D.range(0), cycle_length=4)",
-    "huge batch": "D.range(10**15).batch(10**12)",
     "cache fills": "D.range(10**12).cache().filter(lambda x: x < 0)",
     "nested": "D.range(10**12).flat_map(lambda x: D.range(10**12).filter(lambda y: y < 0))",
     "errors": "D.range(10**12).map(lambda x: gm.gather([1], x + 1)).ignore_errors()",
