@@ -185,7 +185,9 @@ fn real_to_integer<S: Pixel, D: Pixel>(src: &[S], dst: &mut [D], saturate: bool)
     let cast = |v: S| {
         if wide { D::wrap(v.f64() as i128) } else { D::wrap_64(v.f64() as i64) }
     };
-    if saturate {
+    // TensorFlow leaves open what a value outside the range becomes; its x86 build saturates 32-bit and wider
+    // floats, and so do we, so that images that were scaled twice come out alike.
+    if saturate || size_of::<S>() >= 4 {
         each(src, dst, |s| cast(s.times(scale).clip(low, high)));
     } else {
         each(src, dst, |s| cast(s.times(scale)));
@@ -197,7 +199,8 @@ fn real_to_integer<S: Pixel, D: Pixel>(src: &[S], dst: &mut [D], saturate: bool)
 /// Integer to real: multiplied by the rounded `1 / max` (not divided by `max`) in the target type. Real to integer:
 /// multiplied by `max + 0.5` in the source type and truncated, so 1 leaves the range where `max + 0.5` is not
 /// representable (`bfloat16` to `uint8`); with `saturate` it is clipped. Integer to integer: divided by or multiplied
-/// with the ratio of the ranges. Real to real: cast. Out of range and without `saturate`, integers keep their low bits.
+/// with the ratio of the ranges. Real to real: cast. Out of range and without `saturate`, integers and 16-bit floats keep
+/// their low bits.
 ///
 /// # Errors
 ///
@@ -256,6 +259,7 @@ mod tests {
     fn to_integer() {
         assert_eq!(converted::<f32, u8>(&[0.0, 0.5, 1.0], false), [0, 127, 255]);
         assert_eq!(converted::<f32, u8>(&[-0.5, 1.5, f32::INFINITY], true), [0, 255, 255]);
+        assert_eq!(converted::<f32, u8>(&[-0.5, 1.5, 255.0], false), [0, 255, 255]);
         assert_eq!(converted::<f32, i32>(&[2.0, -2.0], true), [2_147_483_520, i32::MIN]);
         assert_eq!(converted::<bf16, u8>(&[bf16::ONE], true), [255]);
         assert_eq!(converted::<bf16, u16>(&[bf16::ONE], true), [65280]);
