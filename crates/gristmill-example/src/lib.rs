@@ -13,5 +13,5 @@ pub mod wire;
 pub use example::{Example, Feature, FeatureMap};
 pub use feature_spec::{FeatureKind, FeatureSpec, Partition};
 pub use infer::{Inferred, infer_spec};
-pub use parse::{ColumnDest, Parser, SequenceBatch, SequenceParser};
+pub use parse::{ColumnDest, Parser, Records, SequenceBatch, SequenceParser, StringColumn};
 pub use sequence::SequenceExample;

@@ -3,6 +3,7 @@
 use crate::dataset::{Cardinality, Op, Options, Plan, Transformation};
 use crate::expr::{Graph, Node};
 use crate::optimize::optimize;
+use gristmill_types::hash::Fnv;
 use gristmill_types::{Result, Value};
 use std::fmt::Write;
 
@@ -56,35 +57,18 @@ impl Plan {
     pub fn fingerprint(&self) -> u64 {
         let mut hash = Fnv::default();
         hash_plan(self, &mut hash);
-        hash.0
-    }
-}
-
-/// FNV-1a, 64 bits (Fowler, Noll, Vo).
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xCBF2_9CE4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn bytes(&mut self, bytes: &[u8]) {
-        for &b in bytes.iter().chain(&(bytes.len() as u64).to_le_bytes()) {
-            self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x0100_0000_01B3);
-        }
+        hash.value()
     }
 }
 
 fn hash_plan(plan: &Plan, hash: &mut Fnv) {
-    hash.bytes(plan.op.name().as_bytes());
+    hash.field(plan.op.name().as_bytes());
     match &plan.op {
         Op::Shuffle(s) => {
-            hash.bytes(s.buffer.to_string().as_bytes());
-            hash.bytes(&[u8::from(s.reshuffle), u8::from(s.unseeded)]);
+            hash.field(s.buffer.to_string().as_bytes());
+            hash.field(&[u8::from(s.reshuffle), u8::from(s.unseeded)]);
             if !s.unseeded {
-                hash.bytes(format!("{:?}", s.seeds).as_bytes());
+                hash.field(format!("{:?}", s.seeds).as_bytes());
             }
         }
         Op::Tensors(t) => t.components.iter().for_each(|o| hash_operand(o, hash)),
@@ -105,11 +89,11 @@ fn hash_plan(plan: &Plan, hash: &mut Fnv) {
             hash_plan(&f.template.plan, hash);
         }
         Op::Interleave(i) => {
-            hash.bytes(i.describe().as_bytes());
+            hash.field(i.describe().as_bytes());
             hash_graph(&i.template.graph, hash);
             hash_plan(&i.template.plan, hash);
         }
-        other => hash.bytes(other.describe().as_bytes()),
+        other => hash.field(other.describe().as_bytes()),
     }
     plan.inputs.iter().for_each(|p| hash_plan(p, hash));
 }
@@ -117,15 +101,15 @@ fn hash_plan(plan: &Plan, hash: &mut Fnv) {
 fn hash_operand(o: &crate::dataset::Operand, hash: &mut Fnv) {
     match o.value() {
         Ok(v) => hash_value(v, hash),
-        Err(_) => hash.bytes(o.to_string().as_bytes()),
+        Err(_) => hash.field(o.to_string().as_bytes()),
     }
 }
 
 fn hash_value(v: &Value, hash: &mut Fnv) {
-    hash.bytes(v.spec().to_string().as_bytes());
+    hash.field(v.spec().to_string().as_bytes());
     let mut tensor = |t: &gristmill_types::Tensor| {
-        hash.bytes(t.bytes());
-        t.as_strings().iter().for_each(|s| hash.bytes(s));
+        hash.field(t.bytes());
+        t.as_strings().iter().for_each(|s| hash.field(s));
     };
     match v {
         Value::Tensor(t) => tensor(t),
@@ -141,22 +125,22 @@ fn hash_value(v: &Value, hash: &mut Fnv) {
 fn hash_graph(g: &Graph, hash: &mut Fnv) {
     for node in &g.nodes {
         match node {
-            Node::Input(i) => hash.bytes(format!("in{i}").as_bytes()),
-            Node::Capture(i) => hash.bytes(format!("cap{i}").as_bytes()),
+            Node::Input(i) => hash.field(format!("in{i}").as_bytes()),
+            Node::Capture(i) => hash.field(format!("cap{i}").as_bytes()),
             Node::Const(v) => hash_value(v, hash),
             Node::Op(op) => {
-                hash.bytes(op.def.name.as_bytes());
-                hash.bytes(format!("{:?}", op.inputs).as_bytes());
+                hash.field(op.def.name.as_bytes());
+                hash.field(format!("{:?}", op.inputs).as_bytes());
                 for (name, attr) in op.attrs.iter() {
-                    hash.bytes(name.as_bytes());
+                    hash.field(name.as_bytes());
                     match attr {
                         crate::attrs::Attr::Graph(inner) => hash_graph(inner, hash),
                         crate::attrs::Attr::Value(v) => hash_value(v, hash),
-                        other => hash.bytes(other.to_string().as_bytes()),
+                        other => hash.field(other.to_string().as_bytes()),
                     }
                 }
             }
         }
     }
-    hash.bytes(format!("{:?}", g.outputs).as_bytes());
+    hash.field(format!("{:?}", g.outputs).as_bytes());
 }

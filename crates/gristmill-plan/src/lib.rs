@@ -13,7 +13,7 @@ pub mod registry;
 
 pub use attrs::{Attr, Attrs};
 pub use dataset::{Cardinality, ElementSpec, Op, Operand, Options, Plan, Template, Transformation};
-pub use expr::{Graph, GraphBuilder, Node, OpNode, Program, Ref, Run};
+pub use expr::{Graph, GraphBuilder, Nested, Node, OpNode, Program, Ref, Run};
 pub use op::{
     Arg, ArgDef, BlockKernel, BlockOut, Class, Draw, Kernel, Lane, OpCx, OpDef, Out, Outs, Scratch,
 };

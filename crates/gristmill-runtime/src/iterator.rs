@@ -6,16 +6,18 @@ use crate::pool::{Pool, lock};
 use crate::stage::Feed;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageReport;
+use crate::sys::entropy;
 use gristmill_plan::dataset::{Op, Options};
-use gristmill_plan::optimize::{self, Optimized};
+use gristmill_plan::optimize;
 use gristmill_plan::{Class, Plan, registry};
+use gristmill_types::hash::Fnv;
 use gristmill_types::{Block, Error, Key, Kind, Result, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// Version of the state's layout.
-const STATE_VERSION: u64 = 1;
+const STATE_VERSION: u64 = 2;
 
 /// One pass over a dataset. Dropping it stops everything that it started.
 pub struct DatasetIterator {
@@ -43,7 +45,17 @@ impl DatasetIterator {
     /// As [`DatasetIterator::new`].
     pub fn with_entropy(plan: &Plan, entropy: u64) -> Result<Self> {
         let iteration = plan.iterations.fetch_add(1, Ordering::SeqCst);
-        Self::build(plan, Draws::take(plan), iteration, entropy)
+        Self::build(plan, &optimized(plan)?, Draws::take(plan), iteration, entropy)
+    }
+
+    /// As [`DatasetIterator::new`], but the plan runs as it is written, on the thread that asks and
+    /// when it asks: no rule rewrites it, and nothing is made ahead. For counting what stages cost.
+    ///
+    /// # Errors
+    /// As [`DatasetIterator::new`].
+    pub fn direct(plan: &Plan) -> Result<Self> {
+        let iteration = plan.iterations.fetch_add(1, Ordering::SeqCst);
+        Self::build(plan, plan, Draws::take(plan), iteration, entropy()?)
     }
 
     /// Goes on where a state was saved, with the values that an uninterrupted pass would give.
@@ -70,14 +82,13 @@ impl DatasetIterator {
         let n = r.count(r.remaining())?;
         let bases = (0..n).map(|_| r.u64()).collect::<Result<Vec<_>>>()?;
         plan.iterations.store(iteration + 1, Ordering::SeqCst);
-        let mut it = Self::build(plan, Draws::restored(plan, &bases), iteration, entropy)?;
+        let mut it = Self::build(plan, &optimized(plan)?, Draws::restored(plan, &bases), iteration, entropy)?;
         it.feed.restore(&mut r)?;
         Ok(it)
     }
 
-    fn build(plan: &Plan, draws: Draws, iteration: u64, entropy: u64) -> Result<Self> {
+    fn build(plan: &Plan, run: &Plan, draws: Draws, iteration: u64, entropy: u64) -> Result<Self> {
         let options = options_of(plan);
-        let Optimized { plan: optimized, .. } = optimize::optimize(plan, &options)?;
         let track = plan
             .impure_ops()
             .iter()
@@ -105,7 +116,7 @@ impl DatasetIterator {
             counted: true,
             reuse: None,
         };
-        let stage = lower::build(&optimized, &env)?;
+        let stage = lower::build(run, &env)?;
         Ok(Self {
             feed: Feed::new(stage),
             shared,
@@ -208,6 +219,11 @@ impl Drop for DatasetIterator {
     }
 }
 
+/// The plan that runs in a plan's place.
+fn optimized(plan: &Plan) -> Result<Plan> {
+    Ok(optimize::optimize(plan, &options_of(plan))?.plan)
+}
+
 /// The options that hold for the whole plan: inner ones win over outer ones.
 fn options_of(plan: &Plan) -> Options {
     let mut all = Options::default();
@@ -219,16 +235,9 @@ fn options_of(plan: &Plan) -> Options {
     all
 }
 
-/// FNV-1a, 32 bits (Fowler, Noll, Vo): a state that was cut or changed is told from a whole one.
+/// A state that was cut or changed is told from a whole one.
 fn checksum(bytes: &[u8]) -> u64 {
-    u64::from(bytes.iter().fold(0x811C_9DC5_u32, |h, &b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193)))
-}
-
-/// 64 bits from the operating system.
-fn entropy() -> Result<u64> {
-    let mut bytes = [0; 8];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes))
-        .map_err(|e| Error::new(Kind::Unknown, format!("cannot read random numbers of the system: {e}")))?;
-    Ok(u64::from_ne_bytes(bytes))
+    let mut hash = Fnv::default();
+    hash.bytes(bytes);
+    hash.value()
 }

@@ -10,6 +10,8 @@ pub mod pool;
 pub mod stage;
 pub mod state;
 pub mod stats;
+mod sys;
 
 pub use iterator::DatasetIterator;
 pub use stats::StageReport;
+pub use sys::entropy;

@@ -4,7 +4,7 @@ use crate::env::Env;
 use crate::stage::{
     BatchMapStage, BatchStage, CacheStage, ConcatenateStage, EnumerateStage, FilterStage, IgnoreErrorsStage,
     InterleaveStage, MapStage, PrefetchStage, RangeStage, RepeatStage, ShardStage, ShuffleStage, SkipStage,
-    SlicesStage, Stage, TakeStage, TensorsStage, TfRecordStage, UnbatchStage, ZipStage,
+    SlicesStage, Stage, TakeStage, TensorsStage, TfRecordStage, TimedStage, UnbatchStage, ZipStage,
 };
 use gristmill_plan::Plan;
 use gristmill_plan::dataset::{Op, Zip};
@@ -12,7 +12,7 @@ use gristmill_types::{Error, Frame, Result, Structure};
 
 /// The stages of a plan, inputs first, so that counters are listed from the sources on.
 pub(crate) fn build(plan: &Plan, env: &Env) -> Result<Box<dyn Stage>> {
-    stage(plan, env).map_err(|e| {
+    stage(plan, env).map(timed).map_err(|e| {
         let name = gristmill_plan::Transformation::name(&plan.op).to_string();
         if e.context().iter().any(|f| matches!(f, Frame::Stage { .. })) {
             e
@@ -20,6 +20,10 @@ pub(crate) fn build(plan: &Plan, env: &Env) -> Result<Box<dyn Stage>> {
             e.frame(Frame::Stage { name })
         }
     })
+}
+
+fn timed(stage: Box<dyn Stage>) -> Box<dyn Stage> {
+    Box::new(TimedStage::new(stage))
 }
 
 fn stage(plan: &Plan, env: &Env) -> Result<Box<dyn Stage>> {

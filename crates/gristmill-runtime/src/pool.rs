@@ -1,11 +1,11 @@
 //! The worker pool: one per process, shared by all iterators.
 
+use crate::sys;
 use gristmill_plan::Scratch;
 use gristmill_types::Error;
+use gristmill_types::process::PerProcess;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Workers of one pool at most: more than any machine has cores for.
@@ -46,35 +46,14 @@ pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The process's pool and the process. A forked child has none of its threads and may inherit any
-/// lock in any state, so this is reached without a lock, and the child makes a pool of its own.
-static POOL: AtomicPtr<(u32, Pool)> = AtomicPtr::new(std::ptr::null_mut());
+static POOL: PerProcess<Pool> = PerProcess::new();
 
 impl Pool {
     /// The process's pool, made on first use: as many workers as the affinity mask and cgroup of
     /// the process allow.
-    #[allow(unsafe_code)]
     pub fn global() -> Self {
-        let pid = std::process::id();
-        let current = POOL.load(Acquire);
-        // SAFETY: the pointer is null or came from Box::into_raw below, and is never freed.
-        if let Some((owner, pool)) = unsafe { current.as_ref() }
-            && *owner == pid
-        {
-            return pool.clone();
-        }
-        let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let made = Box::into_raw(Box::new((pid, Self::start(workers))));
-        let winner = match POOL.compare_exchange(current, made, AcqRel, Acquire) {
-            Ok(_) => made,
-            Err(other) => {
-                // SAFETY: this thread made the box and nobody else has seen it; its workers end.
-                drop(unsafe { Box::from_raw(made) });
-                other
-            }
-        };
-        // SAFETY: as above.
-        unsafe { (*winner).1.clone() }
+        let workers = || std::thread::available_parallelism().map_or(1, usize::from);
+        POOL.get(|| Self::start(workers())).clone()
     }
 
     /// A pool of its own.
@@ -115,7 +94,7 @@ impl Pool {
 }
 
 fn work(inner: &Inner) {
-    lower_priority();
+    sys::lower_priority();
     let mut scratch = Scratch::default();
     loop {
         let task = {
@@ -131,16 +110,6 @@ fn work(inner: &Inner) {
             }
         };
         task(&mut scratch);
-    }
-}
-
-/// Workers give way to the thread that trains.
-#[allow(unsafe_code)]
-fn lower_priority() {
-    #[cfg(target_os = "linux")]
-    // SAFETY: setpriority takes plain numbers; 0 names the calling thread, and failure is harmless.
-    unsafe {
-        libc::setpriority(libc::PRIO_PROCESS, 0, 5);
     }
 }
 

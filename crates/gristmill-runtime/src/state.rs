@@ -7,6 +7,12 @@ use gristmill_types::{Error, Result};
 pub struct StateWriter(Vec<u8>);
 
 impl StateWriter {
+    /// A writer into the memory of an earlier state, which is forgotten.
+    pub fn reusing(mut memory: Vec<u8>) -> Self {
+        memory.clear();
+        Self(memory)
+    }
+
     /// Appends a number.
     pub fn u64(&mut self, mut v: u64) {
         while v >= 0x80 {
@@ -25,6 +31,16 @@ impl StateWriter {
     pub fn bytes(&mut self, v: &[u8]) {
         self.u64(v.len() as u64);
         self.0.extend_from_slice(v);
+    }
+
+    /// Appends what `write` writes, as [`StateWriter::bytes`] would append those bytes.
+    pub fn nested(&mut self, write: impl FnOnce(&mut Self)) {
+        let start = self.0.len();
+        write(self);
+        let end = self.0.len();
+        self.u64((end - start) as u64);
+        let head = self.0.len() - end;
+        self.0[start..].rotate_right(head);
     }
 
     /// What was written.

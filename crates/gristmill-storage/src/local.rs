@@ -128,6 +128,11 @@ impl Store for LocalStore {
         let root = os_path(path);
         let scheme = &path.as_encoded_bytes()[..path.len() - root.as_os_str().len()];
         let scheme = std::str::from_utf8(scheme).expect("nothing or file://");
+        let as_given = |found: &Path| {
+            let mut given = OsString::from(scheme);
+            given.push(found);
+            given
+        };
         let mut files = Vec::new();
         for entry in walkdir::WalkDir::new(root).follow_links(true) {
             let entry = match entry {
@@ -135,7 +140,7 @@ impl Store for LocalStore {
                 Err(error) if error.loop_ancestor().is_some() => continue,
                 Err(error) if is_dangling_link(&error) => continue,
                 Err(error) => {
-                    let at = error.path().unwrap_or(root).as_os_str().to_owned();
+                    let at = as_given(error.path().unwrap_or(root));
                     let error = error.into_io_error().unwrap_or(io::ErrorKind::Other.into());
                     return Err(StoreError::from_io(&at, &error));
                 }
@@ -144,9 +149,7 @@ impl Store for LocalStore {
                 return Err(StoreError::from_io(path, &io::ErrorKind::NotADirectory.into()));
             }
             if !entry.file_type().is_dir() {
-                let mut file = OsString::from(scheme);
-                file.push(entry.path());
-                files.push(file);
+                files.push(as_given(entry.path()));
             }
         }
         sort_by_bytes(&mut files);

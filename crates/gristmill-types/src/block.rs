@@ -49,10 +49,7 @@ impl Column {
     /// `Internal` if memory cannot be laid out.
     pub fn gather(&self, at: &[usize]) -> Result<Self> {
         Ok(match self {
-            Self::Uniform(t) if !at.is_empty() => {
-                Self::Uniform(Tensor::stack(&at.iter().map(|&i| t.row(i)).collect::<Vec<_>>())?)
-            }
-            Self::Uniform(t) => Self::Uniform(t.rows(0, 0)),
+            Self::Uniform(t) => Self::Uniform(t.gather_rows(at)?),
             Self::Varied(v) => Self::Varied(at.iter().map(|&i| v[i].clone()).collect()),
         })
     }

@@ -1,11 +1,14 @@
 //! Shared, 64-byte aligned memory that is recycled.
 #![allow(unsafe_code)]
 
+use crate::process::PerProcess;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// Alignment of every buffer in bytes: what XLA needs to take memory over without a copy.
 pub const ALIGN: usize = 64;
@@ -15,8 +18,10 @@ const POOLED: usize = 32 << 10;
 const HUGE: usize = 2 << 20;
 /// Free bytes that the pool keeps at most.
 const KEEP: usize = 512 << 20;
-/// Free buffers that the pool keeps per size class.
-const KEEP_PER_CLASS: usize = 8;
+/// Free buffers that the pool keeps of each size, whatever they take.
+const KEEP_OF_A_SIZE: usize = 8;
+/// Free bytes that the pool keeps of each size beyond those: the images of a batch come back at once.
+const KEEP_BYTES_OF_A_SIZE: usize = 128 << 20;
 
 /// A piece of memory of a fixed size, always initialised, aligned to 64 bytes. Dropping it gives
 /// larger pieces back to a pool, so that a steady state faults no pages.
@@ -50,48 +55,64 @@ pub struct PoolStats {
     pub bytes: u64,
 }
 
+/// Large buffers that one thread asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ThreadUse {
+    /// Taken fresh from the system.
+    pub fresh: u64,
+    /// Served from the pool.
+    pub recycled: u64,
+}
+
 static FRESH: AtomicU64 = AtomicU64::new(0);
 static RECYCLED: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// A free piece: address and capacity. Kept as numbers because the pool only stores them.
-struct Free(NonNull<u8>, usize);
+/// The address of a free piece.
+struct Free(NonNull<u8>);
 // SAFETY: a free piece belongs to nobody but the pool.
 unsafe impl Send for Free {}
 
+#[derive(Default)]
 struct Pool {
-    free: Vec<Free>,
+    /// Free pieces by their capacity.
+    free: BTreeMap<usize, Vec<Free>>,
     bytes: usize,
 }
 
-/// The pool of one process.
-struct Cell {
-    pid: u32,
-    pool: Mutex<Pool>,
+impl Pool {
+    fn take(&mut self, capacity: usize) -> Option<NonNull<u8>> {
+        let Free(ptr) = self.free.get_mut(&capacity)?.pop()?;
+        self.bytes -= capacity;
+        Some(ptr)
+    }
+
+    /// Whether the piece is kept.
+    fn give(&mut self, ptr: NonNull<u8>, capacity: usize) -> bool {
+        let same = self.free.entry(capacity).or_default();
+        let room = same.len() < KEEP_OF_A_SIZE || (same.len() + 1) * capacity <= KEEP_BYTES_OF_A_SIZE;
+        let keep = room && self.bytes + capacity <= KEEP;
+        if keep {
+            same.push(Free(ptr));
+            self.bytes += capacity;
+        }
+        keep
+    }
 }
 
-/// The current process's pool. A forked child may inherit the lock held by a thread that it does not
-/// have, so it leaves the inherited pool alone and makes its own.
-static CELL: AtomicPtr<Cell> = AtomicPtr::new(std::ptr::null_mut());
+static POOL: PerProcess<Mutex<Pool>> = PerProcess::new();
 
 fn pool() -> &'static Mutex<Pool> {
-    let pid = std::process::id();
-    let current = CELL.load(Acquire);
-    // SAFETY: the pointer is null or came from Box::leak below; cells are never freed.
-    if let Some(cell) = unsafe { current.as_ref() }
-        && cell.pid == pid
-    {
-        return &cell.pool;
-    }
-    let made: &'static mut Cell =
-        Box::leak(Box::new(Cell { pid, pool: Mutex::new(Pool { free: Vec::new(), bytes: 0 }) }));
-    let made: *mut Cell = made;
-    let winner = match CELL.compare_exchange(current, made, AcqRel, Acquire) {
-        Ok(_) => made,
-        Err(other) => other,
-    };
-    // SAFETY: as above; the loser of a race between threads leaks one empty cell.
-    unsafe { &(*winner).pool }
+    POOL.get(Mutex::default)
+}
+
+thread_local! {
+    static USE: Cell<ThreadUse> = const { Cell::new(ThreadUse { fresh: 0, recycled: 0 }) };
+}
+
+/// Large buffers that the calling thread has asked for since it started.
+pub fn thread_use() -> ThreadUse {
+    USE.get()
 }
 
 /// What the buffer pool did since the start of the process.
@@ -130,11 +151,10 @@ impl Buffer {
         let capacity = class(len);
         if capacity >= POOLED
             && let Ok(mut pool) = pool().lock()
-            && let Some(i) = pool.free.iter().rposition(|f| f.1 == capacity)
+            && let Some(ptr) = pool.take(capacity)
         {
-            let Free(ptr, _) = pool.free.swap_remove(i);
-            pool.bytes -= capacity;
             RECYCLED.fetch_add(1, Relaxed);
+            USE.set(ThreadUse { recycled: USE.get().recycled + 1, ..USE.get() });
             return Self { ptr, len, capacity };
         }
         Self::fresh(len, capacity)
@@ -163,6 +183,7 @@ impl Buffer {
         };
         if capacity >= POOLED {
             FRESH.fetch_add(1, Relaxed);
+            USE.set(ThreadUse { fresh: USE.get().fresh + 1, ..USE.get() });
             BYTES.fetch_add(capacity, Relaxed);
         }
         #[cfg(target_os = "linux")]
@@ -217,13 +238,8 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if self.capacity >= POOLED {
-            if let Ok(mut pool) = pool().lock() {
-                let same = pool.free.iter().filter(|f| f.1 == self.capacity).count();
-                if same < KEEP_PER_CLASS && pool.bytes + self.capacity <= KEEP {
-                    pool.bytes += self.capacity;
-                    pool.free.push(Free(self.ptr, self.capacity));
-                    return;
-                }
+            if pool().lock().is_ok_and(|mut pool| pool.give(self.ptr, self.capacity)) {
+                return;
             }
             BYTES.fetch_sub(self.capacity, Relaxed);
         }
@@ -251,6 +267,16 @@ mod tests {
         drop(a);
         let b = Buffer::recycled(len - 100);
         assert_eq!((b.as_ptr() as usize, b.len()), (address, len - 100));
+    }
+
+    #[test]
+    fn as_many_come_back_as_a_batch_has() {
+        let len = 190_000;
+        let fresh = || thread_use().fresh;
+        drop((0..300).map(|_| Buffer::recycled(len)).collect::<Vec<_>>());
+        let before = fresh();
+        drop((0..300).map(|_| Buffer::recycled(len)).collect::<Vec<_>>());
+        assert_eq!(fresh(), before);
     }
 
     #[test]

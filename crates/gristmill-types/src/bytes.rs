@@ -65,6 +65,11 @@ impl Bytes {
         self.len == 0
     }
 
+    /// The shared buffer and the place of the first byte in it; `None` for an empty string of no buffer.
+    pub(crate) fn shared(&self) -> Option<(&Arc<Buffer>, usize)> {
+        self.buffer.as_ref().map(|b| (b, self.start))
+    }
+
     /// This string in memory of its own, unless it fills more than half of what it shares: what
     /// outlives its block must not keep a whole read buffer alive.
     #[must_use]

@@ -1,7 +1,7 @@
 //! Dense tensors over shared memory.
 
 use crate::elements::{self, as_bytes, cast_slice};
-use crate::{Buffer, Bytes, DType, Element, Error, Result, Shape};
+use crate::{Buffer, Bytes, DType, Element, Error, Result, Shape, Strings};
 use std::sync::Arc;
 
 /// Plain tensors of at most this many bytes hold them inline.
@@ -21,6 +21,7 @@ enum Data {
     Shared { buffer: Arc<Buffer>, offset: usize },
     String(Bytes),
     Strings { items: Arc<Vec<Bytes>>, start: usize },
+    Spans { store: Arc<Strings>, start: usize },
 }
 
 impl Tensor {
@@ -96,31 +97,6 @@ impl Tensor {
         Self::from_bytes(DType::Bool, Shape::SCALAR, &[u8::from(value)]).expect("one element")
     }
 
-    /// A string scalar.
-    pub fn string(value: impl Into<Bytes>) -> Self {
-        Self { dtype: DType::String, shape: Shape::SCALAR, data: Data::String(value.into()) }
-    }
-
-    /// A string tensor with these elements in row-major order.
-    ///
-    /// # Errors
-    /// `InvalidArgument` if there are not as many as the shape has.
-    pub fn strings(shape: Shape, items: Vec<Bytes>) -> Result<Self> {
-        if shape.count() != items.len() {
-            return Err(Error::invalid(format!("{} strings given for shape {shape}", items.len())));
-        }
-        Ok(Self { dtype: DType::String, shape, data: Data::Strings { items: Arc::new(items), start: 0 } })
-    }
-
-    /// A string tensor of shape `[n]`.
-    pub fn string_vector(items: Vec<Bytes>) -> Self {
-        Self {
-            dtype: DType::String,
-            shape: Shape::vector(items.len()),
-            data: Data::Strings { items: Arc::new(items), start: 0 },
-        }
-    }
-
     /// A tensor of zeros (empty strings).
     pub fn zeros(dtype: DType, shape: Shape) -> Self {
         if dtype == DType::String {
@@ -158,7 +134,7 @@ impl Tensor {
     /// Size of the elements in bytes; for strings the sum of their lengths.
     pub fn byte_len(&self) -> usize {
         match self.dtype {
-            DType::String => self.as_strings().iter().map(Bytes::len).sum(),
+            DType::String => self.strings_byte_len(),
             d => self.count() * d.size(),
         }
     }
@@ -182,15 +158,6 @@ impl Tensor {
         fits.then(|| cast_slice(self.bytes()))
             .flatten()
             .ok_or_else(|| Error::internal(format!("a {} tensor was read as {}", self.dtype, T::DTYPE)))
-    }
-
-    /// The elements of a string tensor; empty for other dtypes.
-    pub fn as_strings(&self) -> &[Bytes] {
-        match &self.data {
-            Data::String(one) => std::slice::from_ref(one),
-            Data::Strings { items, start } => &items[*start..*start + self.count()],
-            _ => &[],
-        }
     }
 
     /// The only element.
@@ -274,9 +241,32 @@ impl Tensor {
             }
             Data::Strings { items, start } if shape.rank() == 0 => Data::String(items[start + skip].clone()),
             Data::Strings { items, start } => Data::Strings { items: Arc::clone(items), start: start + skip },
+            Data::Spans { store, start } if shape.rank() == 0 => Data::String(store.bytes(start + skip)),
+            Data::Spans { store, start } => Data::Spans { store: Arc::clone(store), start: start + skip },
             Data::String(one) => Data::String(one.clone()),
         };
         Self { dtype: self.dtype, shape, data }
+    }
+
+    /// The rows at these positions along the outermost dimension, copied (strings share memory).
+    ///
+    /// # Errors
+    /// `InvalidArgument` if they are too many to be addressed.
+    ///
+    /// # Panics
+    /// If the tensor is a scalar or a position is not one of its rows.
+    pub fn gather_rows(&self, at: &[usize]) -> Result<Self> {
+        let shape = self.shape.row().prepend(at.len())?;
+        if self.dtype == DType::String {
+            let rows: Vec<Self> = at.iter().map(|&i| self.rows(i, 1)).collect();
+            return Self::concat_strings(shape, &rows.iter().collect::<Vec<_>>());
+        }
+        let n = self.shape.row().count() * self.dtype.size();
+        let mut buffer = Buffer::recycled(n * at.len());
+        for (&i, out) in at.iter().zip(buffer.as_mut_slice().chunks_exact_mut(n.max(1))) {
+            out.copy_from_slice(&self.bytes()[i * n..(i + 1) * n]);
+        }
+        Self::from_buffer(self.dtype, shape, buffer)
     }
 
     /// The same elements under another shape, sharing memory.
@@ -325,11 +315,7 @@ impl Tensor {
             Data::Shared { buffer, .. } if self.byte_len() < buffer.len() / 2 => {
                 Self::from_bytes(self.dtype, self.shape, self.bytes()).expect("its own bytes")
             }
-            Data::String(one) => Self { data: Data::String(one.clone().detached()), ..self },
-            Data::Strings { .. } => {
-                let items = self.as_strings().iter().map(|s| s.clone().detached()).collect();
-                Self { data: Data::Strings { items: Arc::new(items), start: 0 }, ..self }
-            }
+            Data::String(_) | Data::Strings { .. } | Data::Spans { .. } => self.detached_strings(),
             _ => self,
         }
     }
@@ -350,7 +336,7 @@ impl Tensor {
         }
         let shape = first.shape.prepend(rows.len())?;
         if first.dtype == DType::String {
-            return Self::strings(shape, rows.iter().flat_map(|t| t.as_strings().iter().cloned()).collect());
+            return Self::concat_strings(shape, &rows.iter().collect::<Vec<_>>());
         }
         let size = first.byte_len();
         let mut buffer = Buffer::recycled(size * rows.len());
@@ -367,7 +353,7 @@ impl PartialEq for Tensor {
         self.dtype == other.dtype
             && self.shape == other.shape
             && self.bytes() == other.bytes()
-            && self.as_strings() == other.as_strings()
+            && self.string_slices().eq(other.string_slices())
     }
 }
 
@@ -381,5 +367,6 @@ impl std::fmt::Debug for Tensor {
     }
 }
 
+mod strings;
 #[cfg(test)]
 mod tests;

@@ -311,10 +311,6 @@ impl Dataset {
 }
 
 fn system_seeds() -> Result<(u64, u64)> {
-    let mut bytes = [0; 8];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes))
-        .map_err(|e| Error::new(Kind::Unknown, format!("cannot read random numbers of the system: {e}")))?;
-    let word = u64::from_ne_bytes(bytes);
+    let word = gristmill_runtime::entropy()?;
     Ok((word & 0x7FFF_FFFF, word >> 33))
 }

@@ -1,7 +1,7 @@
 //! Functions of a traced pipeline: calls on symbolic values add ops to a graph.
 
 use gristmill_plan::{Attr, Attrs, Graph, GraphBuilder, Ref, registry};
-use gristmill_types::{DType, Error, Result, Spec, Value};
+use gristmill_types::{DType, Error, PartialShape, Result, Spec, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -129,4 +129,32 @@ pub fn decode_jpeg(contents: &Sym, channels: i64) -> Result<Sym> {
 pub fn resize(image: &Sym, height: i32, width: i32) -> Result<Sym> {
     let size = image.constant(gristmill_types::Tensor::vector(&[height, width]));
     one(call("image.resize", &[image, &size], Vec::new())?)
+}
+
+/// Dense features of a serialized `tf.train.Example`, each under its name with dtype (int64, float32 or
+/// string) and shape; the results come in the order given. Other kinds of feature: [`call`] with
+/// `"io.parse_single_example"`.
+///
+/// # Errors
+/// No features, a name given twice, another dtype, a record that is not a string scalar.
+#[track_caller]
+pub fn parse_single_example(record: &Sym, features: &[(&str, DType, &[usize])]) -> Result<Vec<Sym>> {
+    let spec = |(name, dtype, shape): &(&str, DType, &[usize])| {
+        let entries = vec![
+            ("kind".to_owned(), Attr::Str("FixedLenFeature".to_owned())),
+            ("dtype".to_owned(), Attr::DType(*dtype)),
+            ("shape".to_owned(), Attr::Shape(PartialShape::new(shape.iter().map(|&n| Some(n)).collect()))),
+        ];
+        ((*name).to_owned(), Attr::Dict(entries))
+    };
+    let specs = Attr::Dict(features.iter().map(spec).collect());
+    let made = call("io.parse_single_example", &[record], vec![("features", specs)])?;
+    // The op gives them sorted by name.
+    let mut sorted: Vec<usize> = (0..features.len()).collect();
+    sorted.sort_by_key(|&i| features[i].0);
+    let mut out = vec![None; features.len()];
+    for (i, value) in sorted.into_iter().zip(made) {
+        out[i] = Some(value);
+    }
+    out.into_iter().map(|v| v.ok_or_else(|| Error::internal("a feature without a result"))).collect()
 }

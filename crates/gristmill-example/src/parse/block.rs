@@ -3,9 +3,11 @@
 
 use crate::parse::Parser;
 use crate::parse::fault::{Place, explain, unparsable};
+use crate::parse::layout::Layout;
 use crate::parse::locate::{Scratch, locate};
 use crate::parse::outputs::Make;
-use gristmill_types::{Bytes, DType, Error, Result, Value};
+use crate::parse::records::{Records, StringColumn};
+use gristmill_types::{DType, Error, Result, Value};
 
 /// Where one result of [`Parser::parse_block`] goes.
 #[derive(Debug)]
@@ -14,26 +16,18 @@ pub enum ColumnDest<'a> {
     /// (at least as many as records) times the bytes of a row, in native byte order.
     Plain(&'a mut [u8]),
     /// Strings of a `FixedLenFeature`, appended in row-major order; they share the records' memory.
-    Strings(&'a mut Vec<Bytes>),
+    Strings(&'a mut StringColumn),
     /// One value per record, appended.
     Values(&'a mut Vec<Value>),
 }
 
 impl ColumnDest<'_> {
-    /// Length of what was appended so far.
-    fn len(&self) -> usize {
-        match self {
-            Self::Plain(_) => 0,
-            Self::Strings(v) => v.len(),
-            Self::Values(v) => v.len(),
-        }
-    }
-
-    fn truncate(&mut self, len: usize) {
+    /// Leaves what `rows` records of `strings` strings each have appended.
+    fn truncate(&mut self, rows: usize, strings: usize) {
         match self {
             Self::Plain(_) => {}
-            Self::Strings(v) => v.truncate(len),
-            Self::Values(v) => v.truncate(len),
+            Self::Strings(v) => v.truncate(rows * strings),
+            Self::Values(v) => v.truncate(rows),
         }
     }
 }
@@ -51,9 +45,15 @@ impl Parser {
             .collect()
     }
 
-    /// Whether a result may go to a [`ColumnDest::Strings`], by result.
-    pub fn is_strings(&self) -> Vec<bool> {
-        self.outputs.iter().map(|o| matches!(&o.make, Make::Fixed(f) if f.dtype == DType::String)).collect()
+    /// A column for the strings of result `i` over these records; `None` where the result is no
+    /// `FixedLenFeature` of strings.
+    pub fn string_column(&self, i: usize, records: &Records) -> Option<StringColumn> {
+        match &self.outputs[i].make {
+            Make::Fixed(f) if f.dtype == DType::String => {
+                Some(StringColumn::new(f.count * records.len(), records, f.default.as_ref()))
+            }
+            _ => None,
+        }
     }
 
     /// Parses record after record into `dest`, which has one entry per result. Stops at the first
@@ -62,49 +62,78 @@ impl Parser {
     ///
     /// # Errors
     /// In the result: as [`Parser::parse_single`], or `Internal` if `dest` does not fit the results.
-    pub fn parse_block(&self, records: &[Bytes], dest: &mut [ColumnDest<'_>]) -> (usize, Option<Error>) {
+    pub fn parse_block(&self, records: &Records, dest: &mut [ColumnDest<'_>]) -> (usize, Option<Error>) {
         if let Err(e) = self.check(records.len(), dest) {
             return (0, Some(e));
         }
         let mut scratch = Scratch::new(&self.keys);
-        let mut marks = vec![0; dest.len()];
-        for (i, record) in records.iter().enumerate() {
-            for (mark, d) in marks.iter_mut().zip(dest.iter()) {
-                *mark = d.len();
-            }
-            if let Err(e) = self.parse_into(record, i, dest, &mut scratch) {
-                for (d, mark) in dest.iter_mut().zip(marks) {
-                    d.truncate(mark);
-                }
+        let mut layout = Layout::default();
+        for i in 0..records.len() {
+            let data = records.get(i);
+            let made = if layout.read(&self.outputs, data, records.span(i), i, dest, &mut scratch.found) {
+                self.finish_row(records, i, dest, layout.noted(), &scratch)
+            } else {
+                self.truncate(dest, i);
+                let made = self.parse_into(records, i, dest, &mut scratch);
+                layout.learn(&self.keys, &self.outputs, data, dest);
+                made
+            };
+            if let Err(e) = made {
+                self.truncate(dest, i);
                 return (i, Some(e));
             }
         }
         (records.len(), None)
     }
 
-    #[inline]
+    /// Takes back what records from `rows` on have appended.
+    fn truncate(&self, dest: &mut [ColumnDest<'_>], rows: usize) {
+        for (d, output) in dest.iter_mut().zip(&self.outputs) {
+            let strings = if let Make::Fixed(f) = &output.make { f.count } else { 0 };
+            d.truncate(rows, strings);
+        }
+    }
+
     fn parse_into(
         &self,
-        record: &Bytes,
+        records: &Records,
         row: usize,
         dest: &mut [ColumnDest<'_>],
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let data = record.as_slice();
+        let data = records.get(row);
         locate(&self.keys, data, scratch).map_err(|m| unparsable(m, data, Place::Single))?;
-        for (output, d) in self.outputs.iter().zip(dest) {
-            match (&output.make, d) {
+        for k in 0..self.outputs.len() {
+            self.finish_row(records, row, dest, &[k], scratch)?;
+        }
+        Ok(())
+    }
+
+    /// Makes some results of a record in which everything was found.
+    #[inline]
+    fn finish_row(
+        &self,
+        records: &Records,
+        row: usize,
+        dest: &mut [ColumnDest<'_>],
+        which: &[usize],
+        scratch: &Scratch,
+    ) -> Result<()> {
+        for &k in which {
+            let output = &self.outputs[k];
+            let data = records.get(row);
+            match (&output.make, &mut dest[k]) {
                 (Make::Fixed(f), ColumnDest::Plain(out)) => {
                     let n = f.row_bytes();
                     f.write_row(data, scratch.found[f.slot], &mut out[row * n..(row + 1) * n])
                         .map_err(|fault| explain(&fault, &self.keys, data, Place::Single))?;
                 }
                 (Make::Fixed(f), ColumnDest::Strings(out)) => {
-                    f.push_strings(record, scratch.found[f.slot], out)
+                    f.push_spans(data, records.span(row), scratch.found[f.slot], out)
                         .map_err(|fault| explain(&fault, &self.keys, data, Place::Single))?;
                 }
                 (_, ColumnDest::Values(out)) => {
-                    out.push(output.single(&self.keys, record, &scratch.found)?)
+                    out.push(output.single(&self.keys, &records.bytes(row), &scratch.found)?)
                 }
                 (Make::Lists(_), _) => return Err(Error::internal("destinations were checked")),
             }

@@ -3,7 +3,8 @@
 use crate::list::{List, ListKind, copy_floats, each_bytes, each_float_run, each_int};
 use crate::parse::fault::{Fault, FaultIn, What};
 use crate::parse::locate::Found;
-use gristmill_types::{Buffer, Bytes, DType, Result, Shape, Tensor};
+use crate::parse::records::StringColumn;
+use gristmill_types::{Buffer, Bytes, DType, Result, Shape, StrSpan, Tensor};
 
 /// A dense feature.
 #[derive(Clone, Debug)]
@@ -95,6 +96,30 @@ impl Fixed {
         each_bytes(record, list.range(), |r| {
             if n < self.count {
                 out.push(record.slice(r.start, r.len()));
+            }
+            n += 1;
+        })
+        .map_err(|m| self.fault(What::Broken(m)))?;
+        self.counted(n)
+    }
+
+    /// As [`Fixed::push_strings`], as positions: the record lies at `span`.
+    #[inline]
+    pub(crate) fn push_spans(
+        &self,
+        data: &[u8],
+        span: StrSpan,
+        found: Found,
+        out: &mut StringColumn,
+    ) -> Result<(), Fault> {
+        let Some(list) = self.list(found)? else {
+            out.push_default();
+            return Ok(());
+        };
+        let mut n = 0;
+        each_bytes(data, list.range(), |r| {
+            if n < self.count {
+                out.push(span, r.start, r.len());
             }
             n += 1;
         })

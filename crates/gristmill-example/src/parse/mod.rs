@@ -10,14 +10,17 @@ mod compose;
 mod dense;
 mod fault;
 mod flat;
+mod layout;
 mod locate;
 mod outputs;
 mod ragged;
+mod records;
 mod sequence;
 mod steps;
 
 pub use block::ColumnDest;
 pub(crate) use locate::each_feature;
+pub use records::{Records, StringColumn};
 pub use sequence::{SequenceBatch, SequenceParser};
 
 use crate::feature_spec::{FeatureSpec, output_order};
@@ -94,7 +97,7 @@ impl Parser {
     ///
     /// # Errors
     /// `InvalidArgument` in TensorFlow's words, naming record and feature.
-    pub fn parse_batch(&self, records: &[Bytes], names: Option<&[Bytes]>) -> Result<Vec<Value>> {
+    pub fn parse_batch(&self, records: &Records, names: Option<&[Bytes]>) -> Result<Vec<Value>> {
         if let Some(names) = names
             && names.len() != records.len()
         {
@@ -104,6 +107,57 @@ impl Parser {
                 records.len()
             )));
         }
+        if let Some(values) = self.dense_batch(records)? {
+            return Ok(values);
+        }
+        let items: Vec<Bytes> = (0..records.len()).map(|i| records.bytes(i)).collect();
+        self.batch_of(&items, names)
+    }
+
+    /// Columns of dense features only, by the hot path; `None` if there are others, or if a record fails: which
+    /// feature of which record a batch reports first is for the general path to say.
+    fn dense_batch(&self, records: &Records) -> Result<Option<Vec<Value>>> {
+        enum Room {
+            Plain(Buffer),
+            Strings(StringColumn),
+        }
+        let n = records.len();
+        let mut rooms = Vec::with_capacity(self.outputs.len());
+        for (i, output) in self.outputs.iter().enumerate() {
+            let Make::Fixed(fixed) = &output.make else { return Ok(None) };
+            rooms.push(match self.string_column(i, records) {
+                Some(column) => Room::Strings(column),
+                None => Room::Plain(Buffer::recycled(fixed.shape.prepend(n)?.count() * fixed.dtype.size())),
+            });
+        }
+        let mut dest: Vec<ColumnDest<'_>> = rooms
+            .iter_mut()
+            .map(|room| match room {
+                Room::Plain(buffer) => ColumnDest::Plain(buffer.as_mut_slice()),
+                Room::Strings(column) => ColumnDest::Strings(column),
+            })
+            .collect();
+        let (_, failed) = self.parse_block(records, &mut dest);
+        drop(dest);
+        if failed.is_some() {
+            return Ok(None);
+        }
+        let columns = self.outputs.iter().zip(rooms).map(|(output, room)| {
+            let Make::Fixed(fixed) = &output.make else {
+                return Err(Error::internal("only dense features were laid out"));
+            };
+            let shape = fixed.shape.prepend(n)?;
+            match room {
+                Room::Plain(buffer) => Tensor::from_buffer(fixed.dtype, shape, buffer),
+                Room::Strings(column) => column.finish(shape, records),
+            }
+            .map(Value::from)
+        });
+        columns.collect::<Result<_>>().map(Some)
+    }
+
+    /// As [`Parser::parse_batch`], feature by feature.
+    fn batch_of(&self, records: &[Bytes], names: Option<&[Bytes]>) -> Result<Vec<Value>> {
         let place = |index| Place::Batch { index, name: names.map(|n| n[index].as_slice()) };
         let mut scratch = Scratch::new(&self.keys);
         let mut all = Vec::new();

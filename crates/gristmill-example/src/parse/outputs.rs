@@ -110,6 +110,21 @@ impl Output {
         Ok(Self { name: feature.name.clone(), make })
     }
 
+    /// Slots of the keys that it reads.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = usize> {
+        let (one, more) = match &self.make {
+            Make::Fixed(f) => (f.slot, Vec::new()),
+            Make::Lists(Composed::VarLen { slot, .. } | Composed::Sequence { slot, .. }) => {
+                (*slot, Vec::new())
+            }
+            Make::Lists(Composed::Sparse { indices, value, .. }) => (*value, indices.clone()),
+            Make::Lists(Composed::Ragged { value, levels, .. }) => {
+                (*value, levels.iter().filter_map(Level::slot).collect())
+            }
+        };
+        std::iter::once(one).chain(more)
+    }
+
     /// The result for one record.
     pub(crate) fn single(&self, keys: &Keys, record: &Bytes, found: &[Found]) -> Result<Value> {
         let explained = |fault: Fault| explain(&fault, keys, record, Place::Single);

@@ -25,6 +25,14 @@ pub(crate) enum Level {
 }
 
 impl Level {
+    /// The slot that it is read from.
+    pub(crate) fn slot(&self) -> Option<usize> {
+        match self {
+            Self::Key { slot, .. } => Some(*slot),
+            Self::Uniform(_) => None,
+        }
+    }
+
     pub(crate) fn is_uniform(&self) -> bool {
         matches!(self, Self::Uniform(_))
     }

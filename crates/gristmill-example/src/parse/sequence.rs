@@ -134,7 +134,7 @@ impl SequenceParser {
     /// # Errors
     /// `InvalidArgument` in TensorFlow's words, naming record, feature and step.
     pub fn parse_batch(&self, records: &[Bytes], names: Option<&[Bytes]>) -> Result<SequenceBatch> {
-        let context = self.context.parse_batch(records, names)?;
+        let context = self.context.batch_of(records, names)?;
         let mut lists = Vec::new();
         for (index, record) in records.iter().enumerate() {
             let place = Place::Batch { index, name: names.map(|n| n[index].as_slice()) };

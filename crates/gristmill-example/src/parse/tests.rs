@@ -124,11 +124,15 @@ fn named<'a>(names: impl Iterator<Item = &'a str>, values: Vec<Value>) -> String
     format!("{:?}", names.zip(values).collect::<Vec<_>>())
 }
 
+fn records(items: &[Bytes]) -> Records {
+    Records::of(&Tensor::string_vector(items.to_vec())).unwrap()
+}
+
 /// As a block of one record, every result as a value.
 fn by_block(parser: &Parser, record: &Bytes) -> Result<Vec<Value>> {
     let mut columns = vec![Vec::new(); parser.names().len()];
     let mut dest: Vec<_> = columns.iter_mut().map(ColumnDest::Values).collect();
-    match parser.parse_block(std::slice::from_ref(record), &mut dest) {
+    match parser.parse_block(&records(std::slice::from_ref(record)), &mut dest) {
         (_, Some(e)) => Err(e),
         _ => Ok(columns.into_iter().map(|mut c| c.pop().unwrap()).collect()),
     }
@@ -160,7 +164,7 @@ fn refused(record: Bytes, specs: &[FeatureSpec], words: &[&str]) {
 
 fn batch(records: &[Bytes], specs: &[FeatureSpec], want: &[(&str, Value)]) {
     let parser = Parser::new(specs).unwrap();
-    let found = parser.parse_batch(records, None).unwrap();
+    let found = parser.parse_batch(&self::records(records), None).unwrap();
     for (value, spec) in found.iter().zip(parser.batch_specs(Some(records.len()))) {
         assert!(
             value.spec().shape().compatible(spec.shape()) && value.dtype() == spec.dtype(),
@@ -171,7 +175,7 @@ fn batch(records: &[Bytes], specs: &[FeatureSpec], want: &[(&str, Value)]) {
 }
 
 fn batch_refused(records: &[Bytes], names: Option<&[Bytes]>, specs: &[FeatureSpec], words: &[&str]) {
-    mentions(&Parser::new(specs).unwrap().parse_batch(records, names).unwrap_err(), words);
+    mentions(&Parser::new(specs).unwrap().parse_batch(&self::records(records), names).unwrap_err(), words);
 }
 
 fn sequence(
@@ -269,20 +273,22 @@ fn a_block_stops_at_its_first_failure() {
     ];
     let parser = Parser::new(&specs).unwrap();
     assert_eq!(parser.names().collect::<Vec<_>>(), ["v", "f", "i", "s"]);
-    let (mut values, mut floats, mut ints, mut strings) = (Vec::new(), [0u8; 12], [0u8; 24], Vec::new());
+    let (mut values, mut floats, mut ints, mut strings) = (Vec::new(), [0u8; 12], [0u8; 24], None);
+    let bad = Bytes::from(&[0x0a, 0x09, 0x0a, 0x07, 0x0a, 0x01, b'f', 0x12, 0x02, 0x12, 0x00][..]);
+    let all = records(&[r(0), bad, r(0)]);
     let mut dest = [
         ColumnDest::Values(&mut values),
         ColumnDest::Plain(&mut floats),
         ColumnDest::Plain(&mut ints),
-        ColumnDest::Strings(&mut strings),
+        ColumnDest::Strings(strings.insert(parser.string_column(3, &all).unwrap())),
     ];
-    let bad = Bytes::from(&[0x0a, 0x09, 0x0a, 0x07, 0x0a, 0x01, b'f', 0x12, 0x02, 0x12, 0x00][..]);
-    let (n, e) = parser.parse_block(&[r(0), bad, r(0)], &mut dest);
+    let (n, e) = parser.parse_block(&all, &mut dest);
     assert_eq!(n, 1);
     mentions(&e.unwrap(), &["key: f", "needs 1 values, found 0"]);
-    assert_eq!((values.len(), strings.as_slice()), (1, &[Bytes::from("hi")][..]));
+    let strings = strings.unwrap().finish(Shape::vector(1), &all).unwrap();
+    assert_eq!((values.len(), strings), (1, Tensor::string_vector(vec!["hi".into()])));
     assert_eq!((&floats[..4], &ints[..8]), (&1.5f32.to_ne_bytes()[..], &5i64.to_ne_bytes()[..]));
-    let (n, e) = parser.parse_block(&[r(0)], &mut [ColumnDest::Plain(&mut floats)]);
+    let (n, e) = parser.parse_block(&records(&[r(0)]), &mut [ColumnDest::Plain(&mut floats)]);
     assert_eq!((n, e.unwrap().kind()), (0, Kind::Internal));
 }
 

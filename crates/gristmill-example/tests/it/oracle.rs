@@ -1,9 +1,10 @@
 //! Properties over generated and damaged Examples.
 
 use gristmill_example::{
-    ColumnDest, Example, Feature, FeatureKind, FeatureSpec, Parser, SequenceExample, infer_spec,
+    ColumnDest, Example, Feature, FeatureKind, FeatureMap, FeatureSpec, Parser, Records, SequenceExample,
+    StringColumn, infer_spec,
 };
-use gristmill_types::{Bytes, DType, PartialShape, Tensor, Value};
+use gristmill_types::{Bytes, DType, PartialShape, Shape, Tensor, Value};
 use proptest::prelude::*;
 use prost::Message;
 use std::collections::BTreeMap;
@@ -204,19 +205,31 @@ fn specs() -> Vec<FeatureSpec> {
 fn by_block(parser: &Parser, records: &[Bytes]) -> (Vec<Vec<Value>>, Option<String>) {
     let rows = parser.row_bytes();
     let mut plain: Vec<Vec<u8>> = rows.iter().map(|n| vec![0xaa; n.unwrap_or(0) * records.len()]).collect();
-    let mut strings: Vec<Vec<Bytes>> = vec![Vec::new(); rows.len()];
+    let all = Records::of(&Tensor::string_vector(records.to_vec())).unwrap();
+    let mut strings: Vec<Option<StringColumn>> =
+        (0..rows.len()).map(|i| parser.string_column(i, &all)).collect();
+    let is_strings: Vec<bool> = strings.iter().map(Option::is_some).collect();
     let mut values: Vec<Vec<Value>> = vec![Vec::new(); rows.len()];
-    let is_strings = parser.is_strings();
     let mut dest: Vec<ColumnDest<'_>> = Vec::new();
     for (i, ((p, s), v)) in plain.iter_mut().zip(&mut strings).zip(&mut values).enumerate() {
-        dest.push(match (rows[i], is_strings[i]) {
+        dest.push(match (rows[i], s) {
             (Some(_), _) => ColumnDest::Plain(p),
-            (_, true) => ColumnDest::Strings(s),
+            (_, Some(s)) => ColumnDest::Strings(s),
             _ => ColumnDest::Values(v),
         });
     }
-    let (n, error) = parser.parse_block(records, &mut dest);
+    let (n, error) = parser.parse_block(&all, &mut dest);
     let specs = parser.specs();
+    let strings: Vec<Vec<Bytes>> = strings
+        .into_iter()
+        .enumerate()
+        .map(|(c, column)| {
+            column.map_or_else(Vec::new, |column| {
+                let count = n * specs[c].shape().full().unwrap().count();
+                column.finish(Shape::vector(count), &all).unwrap().as_strings().to_vec()
+            })
+        })
+        .collect();
     let row = |i: usize, c: usize| -> Value {
         let shape = specs[c].shape().full();
         match (rows[c], is_strings[c]) {
@@ -293,6 +306,33 @@ proptest! {
         }
     }
 
+    /// Records of one program, one of them damaged: what the form of the others lets pass unseen would show.
+    #[test]
+    fn records_alike_but_for_a_damage(
+        a in any::<i64>(), b in any::<[f32; 2]>(), c in "[a-z]{0,20}", extra in any::<bool>(),
+        at in any::<prop::sample::Index>(), flip in 1u8..=255, cut in any::<prop::sample::Index>(), how in 0..4,
+    ) {
+        let record = |a: i64| {
+            let mut map = FeatureMap::new();
+            map.insert("a".into(), Feature::Ints(vec![a]));
+            map.insert("b".into(), Feature::Floats(b.to_vec()));
+            map.insert("c".into(), Feature::Bytes(vec![c.as_str().into()]));
+            map.insert("label".into(), Feature::Ints(vec![a, 7]));
+            if extra {
+                map.insert("a rather long name that nobody asks for".into(), Feature::Bytes(vec!["x".into()]));
+            }
+            Example { features: Some(map) }.encode()
+        };
+        let mut odd = record(a.wrapping_mul(3));
+        match how {
+            0 => { let i = at.index(odd.len()); odd[i] ^= flip; }
+            1 => { odd.truncate(cut.index(odd.len())); }
+            2 => { let i = at.index(odd.len()); odd.insert(i, flip); }
+            _ => { let again = odd.clone(); odd.extend(again); }
+        }
+        check_block(vec![record(a), record(a / 2), odd, record(0), record(-1)]);
+    }
+
     #[test]
     fn parser_sees_what_the_message_holds(e in example()) {
         // One sparse feature per key, of the kind that is stored.
@@ -346,7 +386,7 @@ proptest! {
         let _ = infer_spec([wire.as_slice()]);
         let parser = Parser::new(&specs()).unwrap();
         let single = parser.parse_single(&record).map(|_| ());
-        let batch = parser.parse_batch(std::slice::from_ref(&record), None).map(|_| ());
+        let batch = parser.parse_batch(&Records::of(&Tensor::string_vector(vec![record.clone()])).unwrap(), None).map(|_| ());
         prop_assert_eq!(single.is_ok(), batch.is_ok());
         check_block(vec![wire]);
     }

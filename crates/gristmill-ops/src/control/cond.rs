@@ -1,6 +1,6 @@
 //! `cond`: one of two functions.
 
-use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpCx, OpDef, Outs, Program};
+use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, Nested, OpCx, OpDef, Outs};
 use gristmill_types::{DType, Error, Result, Spec, Tensor, Value, with_element};
 
 pub(crate) static OP: OpDef = OpDef {
@@ -52,8 +52,10 @@ fn scalar(t: &Tensor) -> Error {
     Error::invalid(format!("pred must be a bool scalar, found {} of shape {}", t.dtype(), t.shape()))
 }
 
-fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
-    let (yes, no) = (attrs.graph("true_fn")?, attrs.graph("false_fn")?);
+fn kernel(args: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
+    let known: Vec<Option<Value>> = args.iter().skip(1).map(|a| a.value.clone()).collect();
+    let branch = |name| -> Result<Nested> { Ok(Nested::new(attrs.graph(name)?, known.clone())) };
+    let (yes, no) = (branch("true_fn")?, branch("false_fn")?);
     Ok(Box::new(move |cx: &mut OpCx<'_>, inputs: &[Value], out: &mut Outs<'_>| {
         let pred = inputs[0].tensor()?;
         // Bools are read through u8, whose zero is false.
@@ -62,8 +64,8 @@ fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
         } else {
             is_true(pred)?
         };
-        let graph = if taken { &yes } else { &no };
-        for (k, v) in Program::eval_one(graph, cx, &inputs[1..])?.into_iter().enumerate() {
+        let function = if taken { &yes } else { &no };
+        for (k, v) in function.eval(cx, &inputs[1..], &inputs[1..])?.into_iter().enumerate() {
             out.put(k, v);
         }
         Ok(())

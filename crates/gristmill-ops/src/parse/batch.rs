@@ -1,8 +1,8 @@
 //! `io.parse_example`: the features of a batch of serialized Examples.
 
-use super::features::{FEATURES, SERIALIZED, check_serialized, order, records, specs};
+use super::features::{FEATURES, SERIALIZED, check_serialized, order, records, serialized, specs};
 use crate::image::common::{MadeKernel, Specs, kernel_of};
-use gristmill_example::Parser;
+use gristmill_example::{Parser, Records};
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpDef};
 use gristmill_types::{Error, Result};
 
@@ -43,7 +43,7 @@ fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     let (parser, order) = parser(attrs)?;
     kernel_of(move |_, inputs, out| {
         let names = inputs.get(1).map(records).transpose()?.filter(|n| !n.is_empty());
-        let values = parser.parse_batch(records(&inputs[0])?, names)?;
+        let values = parser.parse_batch(&Records::of(serialized(&inputs[0])?)?, names)?;
         for (k, &i) in order.iter().enumerate() {
             out.put(k, values[i].clone());
         }

@@ -205,8 +205,8 @@ pub(crate) fn record(v: &Value) -> Result<&Bytes> {
     }
 }
 
-/// The records of a string vector.
-pub(crate) fn records(v: &Value) -> Result<&[Bytes]> {
+/// A string vector of records.
+pub(crate) fn serialized(v: &Value) -> Result<&Tensor> {
     let t = v.tensor()?;
     if t.dtype() != DType::String || t.shape().rank() != 1 {
         return Err(Error::invalid(format!(
@@ -215,7 +215,12 @@ pub(crate) fn records(v: &Value) -> Result<&[Bytes]> {
             t.shape()
         )));
     }
-    Ok(t.as_strings())
+    Ok(t)
+}
+
+/// The records of a string vector, one by one.
+pub(crate) fn records(v: &Value) -> Result<&[Bytes]> {
+    serialized(v).map(Tensor::as_strings)
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 
 use super::features::record;
 use super::single::ParseSingle;
-use gristmill_example::ColumnDest;
+use gristmill_example::{ColumnDest, Records, StringColumn};
 use gristmill_plan::{BlockKernel, BlockOut, Lane, OpCx};
 use gristmill_types::batch::RowsMut;
-use gristmill_types::{Buffer, Bytes, Column, DType, Result, Shape, Spec, Tensor, Value};
+use gristmill_types::{Buffer, Column, DType, Result, Shape, Spec, Tensor, Value};
 
 /// Where one output goes.
 enum Room {
@@ -15,7 +15,7 @@ enum Room {
     /// Numbers in memory of their own.
     Own { dtype: DType, row: Shape, buffer: Buffer },
     /// Strings of a fixed shape.
-    Strings { row: Shape, items: Vec<Bytes> },
+    Strings { row: Shape, column: StringColumn },
     /// Anything else.
     Values(Vec<Value>),
 }
@@ -24,7 +24,7 @@ impl Room {
     fn new(
         spec: &Spec,
         row_bytes: Option<usize>,
-        strings: bool,
+        strings: Option<StringColumn>,
         n: usize,
         rows: Option<&RowsMut<'_>>,
     ) -> Self {
@@ -38,13 +38,16 @@ impl Room {
             (Some(bytes), Some(row)) => {
                 Self::Own { dtype: spec.dtype(), row, buffer: Buffer::recycled(bytes * n) }
             }
-            (None, Some(row)) if strings => Self::Strings { row, items: Vec::with_capacity(n * row.count()) },
+            (None, Some(row)) => match strings {
+                Some(column) => Self::Strings { row, column },
+                None => Self::Values(Vec::with_capacity(n)),
+            },
             _ => Self::Values(Vec::with_capacity(n)),
         }
     }
 
     /// The column of the first `done` elements; `None` if it lies in the caller's rows.
-    fn column(self, done: usize) -> Result<Option<Column>> {
+    fn column(self, done: usize, records: &Records) -> Result<Option<Column>> {
         Ok(match self {
             Self::Given => None,
             Self::Own { dtype, row, mut buffer } => {
@@ -52,8 +55,8 @@ impl Room {
                 buffer.truncate(shape.count() * dtype.size());
                 Some(Column::Uniform(Tensor::from_buffer(dtype, shape, buffer)?))
             }
-            Self::Strings { row, items } => {
-                Some(Column::Uniform(Tensor::strings(row.prepend(done)?, items)?))
+            Self::Strings { row, column } => {
+                Some(Column::Uniform(column.finish(row.prepend(done)?, records)?))
             }
             Self::Values(values) => Some(Column::Varied(values)),
         })
@@ -68,19 +71,16 @@ impl BlockKernel for ParseSingle {
         n: usize,
         rows: &mut [Option<RowsMut<'_>>],
     ) -> Result<BlockOut> {
-        let mut owned = Vec::new();
-        let records: &[Bytes] = match &inputs[0] {
+        let records = match &inputs[0] {
             Lane::Column(Column::Uniform(t)) if t.shape().rank() == 1 && t.dtype() == DType::String => {
-                &t.as_strings()[..n]
+                Records::of(t)?.first(n)
             }
             other => {
-                for i in 0..n {
-                    owned.push(record(&other.get(i))?.clone());
-                }
-                &owned
+                let owned = (0..n).map(|i| record(&other.get(i)).cloned()).collect::<Result<Vec<_>>>()?;
+                Records::of(&Tensor::string_vector(owned))?
             }
         };
-        let (row_bytes, strings) = (self.parser.row_bytes(), self.parser.is_strings());
+        let row_bytes = self.parser.row_bytes();
         // By result of the parser: the output that it is.
         let mut output = vec![0; self.order.len()];
         for (k, &i) in self.order.iter().enumerate() {
@@ -91,7 +91,7 @@ impl BlockKernel for ParseSingle {
                 Room::new(
                     &self.specs[i],
                     row_bytes[i],
-                    strings[i],
+                    self.parser.string_column(i, &records),
                     n,
                     rows.get(output[i]).and_then(Option::as_ref),
                 )
@@ -104,15 +104,15 @@ impl BlockKernel for ParseSingle {
             .map(|(i, room)| match room {
                 Room::Given => ColumnDest::Plain(given[output[i]].take().expect("seen above").bytes()),
                 Room::Own { buffer, .. } => ColumnDest::Plain(buffer.as_mut_slice()),
-                Room::Strings { items, .. } => ColumnDest::Strings(items),
+                Room::Strings { column, .. } => ColumnDest::Strings(column),
                 Room::Values(values) => ColumnDest::Values(values),
             })
             .collect();
-        let (done, failed) = self.parser.parse_block(records, &mut dest);
+        let (done, failed) = self.parser.parse_block(&records, &mut dest);
         drop(dest);
         let mut columns = vec![None; self.order.len()];
         for (i, room) in rooms.into_iter().enumerate() {
-            columns[output[i]] = room.column(done)?;
+            columns[output[i]] = room.column(done, &records)?;
         }
         Ok(BlockOut { columns, done, failed })
     }
@@ -125,6 +125,7 @@ mod tests {
     use crate::testing::{attrs, eval};
     use gristmill_example::{Example, Feature};
     use gristmill_plan::{Arg, Attr, Draw, Scratch};
+    use gristmill_types::Bytes;
 
     fn example(label: i64, name: &str, more: &[f32]) -> Bytes {
         let features = [

@@ -3,8 +3,10 @@
 mod builder;
 mod column;
 mod graph;
+mod nested;
 mod program;
 
 pub use builder::GraphBuilder;
 pub use graph::{Graph, Node, OpNode, Ref};
+pub use nested::Nested;
 pub use program::{Program, Run};

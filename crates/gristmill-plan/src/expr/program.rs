@@ -137,22 +137,15 @@ impl Program {
         ids: &Ids,
         rows: &mut [Option<RowsMut<'_>>],
     ) -> Result<BlockOut> {
-        let mut lanes: Vec<Option<Vec<Lane>>> = self
-            .graph
-            .nodes
-            .iter()
-            .enumerate()
-            .map(|(i, node)| match (node, &self.constants[i]) {
-                (Node::Input(k), _) => Some(vec![Lane::Column(inputs[*k].clone())]),
-                (_, Some(values)) => Some(values.iter().cloned().map(Lane::Const).collect()),
-                _ => None,
-            })
-            .collect();
+        // What ops make; a function without ops gives what it was given and needs no memory for it.
+        let ops = if self.steps.is_empty() { 0 } else { self.graph.nodes.len() };
+        let mut lanes: Vec<Option<Vec<Lane>>> = (0..ops).map(|_| None).collect();
         let (mut done, mut failed) = (n, None);
-        let mut written = vec![false; self.graph.outputs.len()];
+        let mut written = vec![false; rows.len()];
         for step in &self.steps {
             let op = self.op(step);
-            let args: Vec<Lane> = op.inputs.iter().map(|r| lane(&lanes, *r, done)).collect::<Result<_>>()?;
+            let args: Vec<Lane> =
+                op.inputs.iter().map(|r| self.lane(&lanes, inputs, *r, done)).collect::<Result<_>>()?;
             let mut taken: Vec<_> =
                 step.serves.iter().map(|k| k.and_then(|k| rows.get_mut(k).and_then(Option::take))).collect();
             let mut given: Vec<_> = taken.iter_mut().map(|t| t.as_mut().map(|r| r.first(done))).collect();
@@ -183,11 +176,11 @@ impl Program {
         }
         let mut columns = Vec::with_capacity(self.graph.outputs.len());
         for (k, &r) in self.graph.outputs.iter().enumerate() {
-            if written[k] {
+            if written.get(k).is_some_and(|w| *w) {
                 columns.push(None);
                 continue;
             }
-            let column = match lane(&lanes, r, done)? {
+            let column = match self.lane(&lanes, inputs, r, done)? {
                 Lane::Column(c) => c,
                 Lane::Const(v) => Column::from_values(vec![v; done]),
             };
@@ -208,6 +201,22 @@ impl Program {
             }
         }
         Ok(BlockOut { columns, done, failed })
+    }
+
+    /// The lane of a node's output, cut to the elements that are still alive.
+    fn lane(&self, lanes: &[Option<Vec<Lane>>], inputs: &[Column], r: Ref, n: usize) -> Result<Lane> {
+        let cut = |c: &Column| Lane::Column(if c.len() > n { c.slice(0, n) } else { c.clone() });
+        if let Node::Input(k) = &self.graph.nodes[r.node] {
+            return Ok(cut(&inputs[*k]));
+        }
+        if let Some(values) = &self.constants[r.node] {
+            return Ok(Lane::Const(values[r.output].clone()));
+        }
+        match lanes[r.node].as_ref().and_then(|v| v.get(r.output)) {
+            Some(Lane::Column(c)) => Ok(cut(c)),
+            Some(Lane::Const(v)) => Ok(Lane::Const(v.clone())),
+            None => Err(Error::internal("a value was read after it was dropped")),
+        }
     }
 
     fn step(
@@ -280,70 +289,12 @@ impl Program {
             .collect::<Result<_>>()?;
         Ok(BlockOut { columns, done, failed })
     }
-
-    /// Runs one element of a nested function whose captured tensors are `captures`.
-    ///
-    /// # Errors
-    /// The failing op's, with its place.
-    pub fn eval_one(graph: &Graph, cx: &mut OpCx<'_>, captures: &[Value]) -> Result<Vec<Value>> {
-        Self::eval_nested(graph, cx, captures, captures)
-    }
-
-    /// Runs one element of a function without preparing it: for functions that run rarely.
-    ///
-    /// # Errors
-    /// The failing op's, with its place.
-    pub fn eval_nested(
-        graph: &Graph,
-        cx: &mut OpCx<'_>,
-        inputs: &[Value],
-        captures: &[Value],
-    ) -> Result<Vec<Value>> {
-        let mut values: Vec<Vec<Value>> = Vec::with_capacity(graph.nodes.len());
-        for node in &graph.nodes {
-            values.push(match node {
-                Node::Input(i) => {
-                    vec![inputs.get(*i).cloned().ok_or_else(|| Error::internal("a component has no value"))?]
-                }
-                Node::Capture(i) => {
-                    vec![
-                        captures
-                            .get(*i)
-                            .cloned()
-                            .ok_or_else(|| Error::internal("a captured tensor has no value"))?,
-                    ]
-                }
-                Node::Const(v) => vec![v.clone()],
-                Node::Op(op) => {
-                    let given: Vec<Value> =
-                        op.inputs.iter().map(|r| values[r.node][r.output].clone()).collect();
-                    let args: Vec<Arg> = given.iter().map(Arg::from).collect();
-                    let kernel = (op.def.kernel)(&args, &op.attrs).map_err(|e| placed(e, op))?;
-                    let mut cx = OpCx { scratch: &mut *cx.scratch, draw: cx.draw, op_id: op.op_id };
-                    run_one(&*kernel, &mut cx, &given, op.specs.len()).map_err(|e| placed(e, op))?
-                }
-            });
-        }
-        Ok(graph.outputs.iter().map(|r| values[r.node][r.output].clone()).collect())
-    }
 }
 
 fn ids_key(ids: &Ids, i: usize, n: usize) -> gristmill_types::Key {
     if n == 0 { gristmill_types::Key::default() } else { ids.key(i) }
 }
 
-fn placed(e: Error, op: &OpNode) -> Error {
+pub(super) fn placed(e: Error, op: &OpNode) -> Error {
     e.frame(Frame::Op { name: op.def.name.to_string(), site: op.site.as_ref().map(ToString::to_string) })
-}
-
-/// The lane of a node's output, cut to the elements that are still alive.
-fn lane(lanes: &[Option<Vec<Lane>>], r: Ref, n: usize) -> Result<Lane> {
-    let lane = lanes[r.node]
-        .as_ref()
-        .and_then(|v| v.get(r.output))
-        .ok_or_else(|| Error::internal("a value was read after it was dropped"))?;
-    Ok(match lane {
-        Lane::Column(c) if c.len() > n => Lane::Column(c.slice(0, n)),
-        other => other.clone(),
-    })
 }

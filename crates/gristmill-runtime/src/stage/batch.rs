@@ -4,10 +4,11 @@ use super::{Feed, Stage};
 use crate::env::Env;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
-use gristmill_types::{Block, Buffer, Column, Error, Id, Ids, Key, Result, Shape, Tensor, Value};
+use gristmill_types::{
+    Block, Buffer, Column, Error, Frame, Id, Ids, Key, Origin, Result, Shape, Tensor, Value,
+};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
 
 /// See the module. An error among the elements of a batch takes the batch with it.
 pub(crate) struct BatchStage {
@@ -29,14 +30,20 @@ impl BatchStage {
         })
     }
 
-    /// Whole batches that lie in one block: nothing is copied.
-    fn whole(&mut self, block: &Block) -> Block {
+    /// Whole batches that lie in one block: nothing is copied. `None` if there are none or one of them
+    /// breaks: an error takes one batch only.
+    fn whole(&mut self, block: &Block) -> Option<Block> {
         let k = block.len / self.size;
+        if k == 0 {
+            return None;
+        }
         let part = block.outcome_slice(0, k * self.size);
-        self.input.consume(k * self.size);
         let columns: Result<Vec<Column>> = part.columns.iter().map(|c| self.split(c, k)).collect();
+        let columns = columns.ok()?;
+        self.stats.input(&part);
+        self.input.consume(k * self.size);
         let ids = joined_ids(self.track, &[part.ids], &[k * self.size], self.size);
-        columns.map_or_else(Block::error, |columns| Block::new(k, columns, ids))
+        Some(Block::new(k, columns, ids))
     }
 
     fn split(&self, column: &Column, k: usize) -> Result<Column> {
@@ -46,7 +53,7 @@ impl BatchStage {
                 Ok(Column::Uniform(t.reshaped(shape)?))
             }
             Column::Varied(values) => {
-                let rows: Result<Vec<Value>> = values.chunks(self.size).map(stack).collect();
+                let rows: Result<Vec<Value>> = values.chunks(self.size).map(Value::stack).collect();
                 Ok(Column::from_values(rows?))
             }
         }
@@ -62,6 +69,7 @@ impl BatchStage {
             if let Some(e) = block.failed.take() {
                 return Some(Block::error(e));
             }
+            self.stats.input(&block);
             count += block.len;
             parts.push(block);
             if count < self.size {
@@ -73,8 +81,10 @@ impl BatchStage {
         }
         let columns: Result<Vec<Column>> = (0..parts[0].columns.len())
             .map(|c| {
-                concat(&parts.iter().map(|p| &p.columns[c]).collect::<Vec<_>>(), &self.stats)
+                let column: Vec<&Column> = parts.iter().map(|p| &p.columns[c]).collect();
+                concat(&column, &self.stats)
                     .and_then(one_row)
+                    .map_err(|e| unlike(&column, parts.iter().map(|p| &p.ids)).unwrap_or(e))
             })
             .collect();
         let lens: Vec<usize> = parts.iter().map(|p| p.len).collect();
@@ -85,11 +95,14 @@ impl BatchStage {
 }
 
 impl Stage for BatchStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         let block = self.input.peek(want.saturating_mul(self.size).min(65_536.max(self.size)))?;
-        let start = Instant::now();
-        let out = if block.len >= self.size { Some(self.whole(&block)) } else { self.gather(block) };
-        self.stats.busy(start);
+        let whole = self.whole(&block);
+        let out = whole.or_else(|| self.gather(block.outcome_slice(0, self.size)));
         if let Some(b) = &out {
             self.stats.block(b);
         }
@@ -143,7 +156,7 @@ pub(crate) fn concat(parts: &[&Column], stats: &StageStats) -> Result<Value> {
         return Ok(Value::Tensor(t));
     }
     let values: Vec<Value> = parts.iter().flat_map(|c| (0..c.len()).map(|i| c.get(i))).collect();
-    stack(&values)
+    Value::stack(&values)
 }
 
 fn concat_uniform(parts: &[&Column], stats: &StageStats) -> Result<Option<Tensor>> {
@@ -165,37 +178,48 @@ fn concat_uniform(parts: &[&Column], stats: &StageStats) -> Result<Option<Tensor
     let n: usize = tensors.iter().map(|t| t.dims()[0]).sum();
     let shape = row.prepend(n)?;
     if !first.dtype().is_plain() {
-        let items = tensors.iter().flat_map(|t| t.as_strings().iter().cloned()).collect();
-        return Tensor::strings(shape, items).map(Some);
+        return Tensor::concat_strings(shape, &tensors).map(Some);
     }
-    let mut buffer = Buffer::recycled(shape.count() * first.dtype().size());
     let mut at = 0;
-    for t in &tensors {
-        let bytes = t.bytes();
-        buffer.as_mut_slice()[at..at + bytes.len()].copy_from_slice(bytes);
-        at += bytes.len();
-    }
+    let buffer = stats.memory(|| {
+        let mut buffer = Buffer::recycled(shape.count() * first.dtype().size());
+        for t in &tensors {
+            let bytes = t.bytes();
+            buffer.as_mut_slice()[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        }
+        buffer
+    });
     stats.bytes_written.fetch_add(at as u64, Relaxed);
     Tensor::from_buffer(first.dtype(), shape, buffer).map(Some)
 }
 
-/// Stacks values; says which shapes do not fit.
-fn stack(values: &[Value]) -> Result<Value> {
-    Value::stack(values).map_err(|e| {
-        let shapes: Vec<&Shape> = values
-            .iter()
-            .filter_map(|v| match v {
-                Value::Tensor(t) => Some(t.shape()),
-                _ => None,
-            })
-            .collect();
-        match shapes.iter().enumerate().find(|(_, s)| **s != shapes[0]) {
-            Some((i, other)) => Error::invalid(format!(
-                "cannot batch tensors with different shapes: number of elements does not match. Shapes are: [tensor {i}]: {other}, [batch]: {}",
-                shapes[0]
-            ))
-            .hint("resize or pad the elements to one shape before batch"),
-            None => e,
-        }
-    })
+/// The error of elements that do not stack because their shapes differ, with file and record of the first
+/// that does not fit and of the one that set the shape; `None` if the shapes are equal.
+pub(crate) fn unlike<'a>(parts: &[&Column], ids: impl Iterator<Item = &'a Ids>) -> Option<Error> {
+    let shapes = |c: &Column, i| match c.get(i) {
+        Value::Tensor(t) => Some(*t.shape()),
+        _ => None,
+    };
+    let mut elements =
+        parts.iter().zip(ids).flat_map(|(c, ids)| (0..c.len()).map(move |i| (shapes(c, i), ids, i)));
+    let (first, begin, at) = elements.next()?;
+    let first = first?;
+    let (n, (other, ids, i)) =
+        elements.enumerate().find(|(_, (s, ..))| s.as_ref().is_some_and(|s| *s != first))?;
+    let set_by = match begin.get(at).origin {
+        Origin::Record { file, index, .. } => format!(", set by record {index} of {file}"),
+        Origin::None => String::new(),
+    };
+    let e = Error::invalid(format!(
+        "cannot batch tensors with different shapes: number of elements does not match. \
+         Shapes are: [tensor {}]: {}, [batch]: {first}{set_by}",
+        n + 1,
+        other?
+    ));
+    let e = match ids.get(i).origin {
+        Origin::Record { file, index, offset } => e.frame(Frame::Record { index, offset }).in_file(&*file),
+        Origin::None => e,
+    };
+    Some(e.hint("resize or pad the elements to one shape before batch"))
 }

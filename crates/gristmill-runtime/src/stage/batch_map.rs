@@ -1,11 +1,12 @@
 //! `map` into `batch`: each value is written once, straight into its place in the batch.
 
-use super::batch::{batch_size, concat, joined_ids, one_row};
+use super::batch::{batch_size, concat, joined_ids, one_row, unlike};
 use super::map::{Pace, TARGET_NS, Work, evaluate};
 use super::{Stage, pass, position};
 use crate::env::Env;
 use crate::pool::Job;
 use crate::state::{StateReader, StateWriter};
+use crate::stats::StageStats;
 use gristmill_plan::dataset::{Batch, Map};
 use gristmill_plan::{Program, Scratch};
 use gristmill_types::{BatchBuilder, Block, Column, DType, Error, Ids, Result, Shape};
@@ -124,7 +125,11 @@ impl BatchMapStage {
 
     /// Reads the elements of one more batch and gives them to the workers.
     fn start(&mut self) -> Result<bool> {
-        let builder = Arc::new(BatchBuilder::new(self.size, &self.layout)?);
+        if self.ended && self.again.is_empty() {
+            return Ok(false);
+        }
+        let builder = self.work.stats.memory(|| BatchBuilder::new(self.size, &self.layout))?;
+        let builder = Arc::new(builder);
         let mut open = Open { builder, parts: Vec::new(), count: 0 };
         while open.count < self.size && !self.env.shared.is_cancelled() {
             let want = self.pace.block(TARGET_NS).min(self.size - open.count);
@@ -222,6 +227,7 @@ impl BatchMapStage {
         let builder =
             Arc::try_unwrap(builder).map_err(|_| Error::internal("a batch is still being written"))?;
         let laid_out = builder.finish(&(0..count).collect::<Vec<_>>())?;
+        let filled = pieces.iter().map(|p| &p.block).filter(|b| b.len > 0).map(|b| &b.ids);
         let columns = laid_out
             .into_iter()
             .zip(columns)
@@ -230,7 +236,12 @@ impl BatchMapStage {
                     self.work.stats.bytes_written.fetch_add(t.byte_len() as u64, Relaxed);
                     one_row(t.into())
                 }
-                None => concat(&parts.iter().collect::<Vec<_>>(), &self.work.stats).and_then(one_row),
+                None => {
+                    let parts: Vec<&Column> = parts.iter().collect();
+                    concat(&parts, &self.work.stats)
+                        .and_then(one_row)
+                        .map_err(|e| unlike(&parts, filled.clone()).unwrap_or(e))
+                }
             })
             .collect::<Result<_>>()?;
         let ids: Vec<Ids> = pieces.iter().map(|p| p.block.ids.clone()).collect();
@@ -248,6 +259,10 @@ fn run(work: &Work, scratch: &mut Scratch, block: &Block, builder: &BatchBuilder
 }
 
 impl Stage for BatchMapStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.work.stats
+    }
+
     fn next(&mut self, _: usize) -> Option<Block> {
         while !self.env.shared.is_cancelled() {
             while self.open.len() < self.ahead() {
@@ -257,6 +272,7 @@ impl Stage for BatchMapStage {
                     Err(e) => return Some(Block::error(e)),
                 }
             }
+            self.work.stats.ahead(self.open.len(), self.ahead());
             let front = self.open.pop_front()?;
             if let Some(block) = self.finish(front) {
                 self.work.stats.block(&block);

@@ -5,7 +5,7 @@ use crate::env::{Draws, Env, Shared};
 use crate::lower;
 use crate::pool::lock;
 use crate::state::{StateReader, StateWriter};
-use crate::stats::StageStats;
+use crate::stats::{HeldBytes, StageStats};
 use gristmill_plan::Plan;
 use gristmill_plan::dataset::CacheSlot;
 use gristmill_types::{Block, Error, Key, Result};
@@ -33,7 +33,6 @@ impl PartialEq for Pass {
 
 /// What a cache holds.
 struct Kept {
-    pass: Pass,
     /// Blocks with the number of elements before each.
     blocks: Vec<(u64, Block)>,
     elements: u64,
@@ -60,8 +59,7 @@ impl Held {
     fn new(pass: Pass, reader: Option<(Arc<Shared>, Box<dyn Stage>)>) -> Self {
         let at = pass.begin.clone();
         let (blocks, failed) = (Vec::new(), Vec::new());
-        let kept =
-            Kept { pass: pass.clone(), blocks, elements: 0, failed, bytes: 0, complete: false, reader, at };
+        let kept = Kept { blocks, elements: 0, failed, bytes: 0, complete: false, reader, at };
         Self { pid: std::process::id(), pass: Arc::new(pass), kept: Arc::new(Mutex::new(kept)) }
     }
 
@@ -81,28 +79,32 @@ pub(crate) struct CacheStage {
     plan: Plan,
     env: Env,
     slot: Arc<CacheSlot>,
-    kept: Option<Arc<Mutex<Kept>>>,
+    /// The contents that this stage reads, once it has begun.
+    held: Option<Held>,
     at: u64,
     /// Errors given so far.
     errors: usize,
     /// Whether this pass began before the cache was complete, and so gives errors too.
     first: bool,
     stats: Arc<StageStats>,
+    memory: HeldBytes,
 }
 
 impl CacheStage {
     /// A cache of the elements of `plan`. The input is built here, so that its shuffles take their
     /// epochs now, as in TensorFlow, even where a full cache makes it needless.
     pub(crate) fn new(plan: &Plan, slot: &Arc<CacheSlot>, env: &Env) -> Result<Self> {
+        let stats = env.stats("cache");
         let stage = Self {
             plan: plan.clone(),
             env: env.clone(),
             slot: Arc::clone(slot),
-            kept: None,
+            held: None,
             at: 0,
             errors: 0,
             first: true,
-            stats: env.stats("cache"),
+            memory: HeldBytes::new(&stats),
+            stats,
         };
         let input = lower::build(plan, env)?;
         let mut held = lock(&slot.0);
@@ -124,7 +126,7 @@ impl CacheStage {
     }
 
     /// What the slot holds, for this process.
-    fn held(&self) -> Option<Held> {
+    fn in_slot(&self) -> Option<Held> {
         let mut slot = lock(&self.slot.0);
         let held = slot.as_ref()?.downcast_ref::<Held>()?;
         let here = held.here();
@@ -134,26 +136,30 @@ impl CacheStage {
         Some(here)
     }
 
-    fn kept(&mut self) -> Result<Arc<Mutex<Kept>>> {
-        if let Some(kept) = &self.kept {
-            return Ok(Arc::clone(kept));
+    fn held(&mut self) -> Result<Held> {
+        if let Some(held) = &self.held {
+            return Ok(held.clone());
         }
-        let kept = self.held().ok_or_else(|| Error::internal("a cache slot holds something else"))?.kept;
-        self.first = !lock(&kept).complete;
-        self.kept = Some(Arc::clone(&kept));
-        Ok(kept)
+        let held = self.in_slot().ok_or_else(|| Error::internal("a cache slot holds something else"))?;
+        {
+            let kept = lock(&held.kept);
+            self.first = !kept.complete;
+            self.memory.set(kept.bytes);
+        }
+        self.held = Some(held.clone());
+        Ok(held)
     }
 
     /// Reads one more block into the cache.
-    fn extend(&self, kept: &mut Kept, want: usize) -> Result<()> {
+    fn extend(&self, pass: &Pass, kept: &mut Kept, want: usize) -> Result<()> {
         let alive = kept.reader.as_ref().is_some_and(|(owner, _)| !owner.is_cancelled());
         if !alive {
             // The iterator that read so far is gone: its pass goes on with this one's threads.
             let mut env = self.env.clone();
-            env.root = kept.pass.root;
-            env.draws = Arc::clone(&kept.pass.draws);
+            env.root = pass.root;
+            env.draws = Arc::clone(&pass.draws);
             env.counted = false;
-            env.shared = Arc::new(self.env.shared.like(kept.pass.iteration, kept.pass.entropy));
+            env.shared = Arc::new(self.env.shared.like(pass.iteration, pass.entropy));
             let mut input = lower::build(&self.plan, &env)?;
             input.restore(&mut StateReader::new(&kept.at))?;
             kept.reader = Some((env.shared, input));
@@ -164,11 +170,12 @@ impl CacheStage {
                 let failed = block.failed.take();
                 kept.at = position(&**input);
                 if block.len > 0 {
-                    kept.bytes += block.byte_len() as u64;
+                    let bytes = block.byte_len() as u64;
+                    kept.bytes += bytes;
                     let before = kept.elements;
                     kept.elements += block.len as u64;
                     kept.blocks.push((before, block));
-                    self.stats.bytes_held.store(kept.bytes, Relaxed);
+                    self.stats.bytes_in.fetch_add(bytes, Relaxed);
                 }
                 if let Some(e) = failed {
                     kept.failed.push((kept.elements, e));
@@ -183,8 +190,8 @@ impl CacheStage {
     }
 
     fn read(&mut self, want: usize) -> Result<Option<Block>> {
-        let kept = self.kept()?;
-        let mut kept = lock(&kept);
+        let held = self.held()?;
+        let mut kept = lock(&held.kept);
         loop {
             let error = kept.failed.get(self.errors).filter(|_| self.first);
             if let Some((_, e)) = error.filter(|(before, _)| *before == self.at) {
@@ -204,12 +211,17 @@ impl CacheStage {
             if kept.complete || self.env.shared.is_cancelled() {
                 return Ok(None);
             }
-            self.extend(&mut kept, want)?;
+            self.extend(&held.pass, &mut kept, want)?;
+            self.memory.set(kept.bytes);
         }
     }
 }
 
 impl Stage for CacheStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         let block = self.read(want).unwrap_or_else(|e| Some(Block::error(e)))?;
         self.stats.block(&block);
@@ -219,17 +231,14 @@ impl Stage for CacheStage {
     fn save(&self, to: &mut StateWriter) {
         to.u64(self.at);
         to.u64(self.errors as u64);
-        let held = self.kept.clone().or_else(|| self.held().map(|h| h.kept));
-        let Some(kept) = held else {
+        let Some(held) = self.held.clone().or_else(|| self.in_slot()) else {
             to.bool(self.first);
             to.bool(false);
             return;
         };
-        let kept = lock(&kept);
         // A pass that has not begun does not know yet whether it will be the first.
-        to.bool(if self.kept.is_some() { self.first } else { !kept.complete });
-        let pass = kept.pass.clone();
-        drop(kept);
+        to.bool(if self.held.is_some() { self.first } else { !lock(&held.kept).complete });
+        let pass = held.pass;
         to.bool(true);
         to.u64(pass.iteration);
         to.u64(pass.entropy);
@@ -252,26 +261,25 @@ impl Stage for CacheStage {
         let begin = from.bytes()?.to_vec();
         let draws = Arc::new(self.env.draws.with_bases(&bases));
         let pass = Pass { iteration, entropy, root, bases, draws, begin };
-        let mine = self.kept()?;
-        if lock(&mine).pass != pass {
-            let fresh = Held::new(pass, None);
-            *lock(&self.slot.0) = Some(Box::new(fresh.clone()));
-            let fresh = fresh.kept;
-            self.kept = Some(fresh);
+        let mut held = self.held()?;
+        if *held.pass != pass {
+            held = Held::new(pass, None);
+            *lock(&self.slot.0) = Some(Box::new(held.clone()));
+            self.held = Some(held.clone());
         }
-        let kept = self.kept()?;
         let errors = usize::try_from(errors).unwrap_or(usize::MAX);
-        let mut held = lock(&kept);
-        while !held.complete && (held.elements < at || (first && held.failed.len() < errors)) {
-            self.extend(&mut held, 4096)?;
+        let mut kept = lock(&held.kept);
+        while !kept.complete && (kept.elements < at || (first && kept.failed.len() < errors)) {
+            self.extend(&held.pass, &mut kept, 4096)?;
         }
-        if held.elements < at {
+        if kept.elements < at {
             return Err(Error::invalid(format!(
                 "the iterator state needs {at} cached elements, the input has {}",
-                held.elements
+                kept.elements
             )));
         }
-        drop(held);
+        self.memory.set(kept.bytes);
+        drop(kept);
         (self.at, self.errors, self.first) = (at, errors, first);
         Ok(())
     }

@@ -29,6 +29,10 @@ impl ZipStage {
 }
 
 impl Stage for ZipStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         if self.ended || self.inputs.is_empty() {
             return None;
@@ -58,6 +62,7 @@ impl Stage for ZipStage {
         let mut out = Block::new(len, Vec::new(), Ids::None);
         if len > 0 {
             let parts: Vec<Block> = blocks.iter().map(|b| b.outcome_slice(0, len)).collect();
+            parts.iter().for_each(|p| self.stats.input(p));
             out.columns =
                 self.order.iter().map(|&(input, leaf)| parts[input].columns[leaf].clone()).collect();
             if parts.iter().any(|p| !matches!(p.ids, Ids::None)) {
@@ -119,8 +124,13 @@ impl EnumerateStage {
 }
 
 impl Stage for EnumerateStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         let mut block = self.input.next(want)?;
+        self.stats.input(&block);
         if block.len > 0 {
             let positions: Vec<i64> = (0..block.len as i64).map(|i| self.at.wrapping_add(i)).collect();
             self.at = self.at.wrapping_add(block.len as i64);
@@ -155,10 +165,14 @@ impl ConcatenateStage {
 }
 
 impl Stage for ConcatenateStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         while let Some(input) = self.inputs.get_mut(self.at) {
             if let Some(block) = input.next(want) {
-                self.stats.block(&block);
+                self.stats.passed(&block);
                 return Some(block);
             }
             self.at += 1;

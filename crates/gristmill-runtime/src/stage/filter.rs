@@ -1,21 +1,41 @@
 //! `filter`: only the elements that a program says true for.
 
-use super::Stage;
-use super::map::{Work, evaluate};
+use super::map::{Pace, Work, evaluate};
+use super::{Feed, Stage};
 use crate::env::Env;
 use crate::state::{StateReader, StateWriter};
+use crate::stats::StageStats;
 use gristmill_plan::dataset::Filter;
-use gristmill_plan::{Program, Scratch};
-use gristmill_types::{Block, Error, Result, Value};
+use gristmill_plan::{Class, Program, Scratch};
+use gristmill_types::{Block, Error, Ids, Result, Value};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// A reader that wants fewer elements than take this long to read and test, in ns, makes that many be
+/// tested at once: a call of the function for each would cost more than the function.
+const AHEAD_NS: u64 = 50_000;
+/// The most that are tested ahead of what is wanted.
+const AHEAD: usize = 256;
+
+/// What passed of a block of the input and was not given yet. The input still stands before what is here.
+struct Sifted {
+    block: Block,
+    /// Outcomes of the input up to and with each of the block's.
+    ends: Vec<usize>,
+    given: usize,
+    consumed: usize,
+}
+
 /// See the module. An element whose predicate fails is an error in its place.
 pub(crate) struct FilterStage {
-    input: super::Feed,
+    input: Feed,
+    sifted: Option<Sifted>,
     env: Env,
     work: Work,
     scratch: Scratch,
+    pace: Pace,
+    /// Whether the function may run for elements that nobody asks for in the end.
+    ahead: bool,
 }
 
 impl FilterStage {
@@ -23,11 +43,24 @@ impl FilterStage {
         let captures = op.captures.iter().map(|c| c.value().cloned()).collect::<Result<Vec<_>>>()?;
         let program = Program::new(Arc::clone(&op.graph), &captures)?;
         let work = Work { program, entropy: env.shared.entropy, stats: env.stats("filter") };
-        Ok(Self { input: super::Feed::new(input), env: env.clone(), work, scratch: Scratch::default() })
+        Ok(Self {
+            input: Feed::new(input),
+            sifted: None,
+            env: env.clone(),
+            work,
+            scratch: Scratch::default(),
+            pace: Pace::NEW,
+            // Random numbers are drawn by the element's key, so that drawing some in vain changes nothing;
+            // what an op does to the world outside cannot be taken back.
+            ahead: op.graph.all_ops(&|op| op.def.class != Class::Effect),
+        })
     }
 
-    /// The elements that pass, up to the first whose predicate fails; how many outcomes were used.
-    fn sift(&mut self, block: &Block) -> Result<(Block, usize)> {
+    /// The elements that pass, up to the first whose predicate fails, and where each ends in the input.
+    fn sift(&mut self, block: &Block) -> Result<(Block, Vec<usize>)> {
+        if block.len == 0 {
+            return Ok((block.clone(), vec![block.outcomes()]));
+        }
         let (columns, done, failed) =
             evaluate(&self.work, &mut self.scratch, &block.columns, block.len, &block.ids, &mut [])?;
         let verdict =
@@ -39,35 +72,67 @@ impl FilterStage {
                 keep.push(i);
             }
         }
-        let used = if failed.is_some() { done + 1 } else { block.outcomes() };
-        let mut out = block.outcome_slice(0, done);
-        if out.len == 0 {
-            out = Block::new(0, Vec::new(), gristmill_types::Ids::None);
+        let mut out = if done == 0 {
+            Block::new(0, Vec::new(), Ids::None)
         } else {
-            out = out.select(&keep)?;
-        }
+            block.outcome_slice(0, done).select(&keep)?
+        };
+        let mut ends: Vec<usize> = keep.iter().map(|i| i + 1).collect();
         out.failed = failed.or_else(|| block.failed.clone());
-        Ok((out, used))
+        if out.failed.is_some() {
+            ends.push(done + 1);
+        } else if let Some(last) = ends.last_mut() {
+            // What follows the last that passes was tested as well.
+            *last = done;
+        }
+        Ok((out, ends))
+    }
+
+    /// Tests more of the input; says whether there was any.
+    fn read(&mut self, want: usize) -> bool {
+        let ahead = if self.ahead { self.pace.block(AHEAD_NS).min(AHEAD) } else { 1 };
+        let start = Instant::now();
+        let Some(block) = self.input.peek(want.max(ahead)) else { return false };
+        let (out, ends) = self.sift(&block).unwrap_or_else(|e| (Block::error(e), vec![1]));
+        // What the input took counts too: what is dear to read is not read ahead either.
+        self.pace.learn(block.outcomes(), u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        if out.outcomes() == 0 {
+            self.input.consume(block.outcomes());
+        } else {
+            self.sifted = Some(Sifted { block: out, ends, given: 0, consumed: 0 });
+        }
+        true
+    }
+
+    /// Gives of what passed, and moves the input on to where that ends.
+    fn give(&mut self, want: usize) -> Option<Block> {
+        let sifted = self.sifted.as_mut()?;
+        let part = sifted.block.outcome_slice(sifted.given, want);
+        sifted.given += part.outcomes();
+        let end = sifted.ends[sifted.given - 1];
+        self.input.consume(end - sifted.consumed);
+        sifted.consumed = end;
+        if sifted.given == sifted.block.outcomes() {
+            self.sifted = None;
+        }
+        self.work.stats.block(&part);
+        Some(part)
     }
 }
 
 impl Stage for FilterStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.work.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         // Whoever dropped the iterator waits for this, however long nothing passes.
         while !self.env.shared.is_cancelled() {
-            let block = self.input.peek(want)?;
-            let start = Instant::now();
-            let (out, used) = if block.len == 0 {
-                let n = block.outcomes();
-                (block, n)
-            } else {
-                self.sift(&block).unwrap_or_else(|e| (Block::error(e), 1))
-            };
-            self.work.stats.busy(start);
-            self.input.consume(used);
-            if out.outcomes() > 0 {
-                self.work.stats.block(&out);
-                return Some(out);
+            if let Some(block) = self.give(want) {
+                return Some(block);
+            }
+            if !self.read(want) {
+                return None;
             }
         }
         None

@@ -6,7 +6,7 @@ use crate::lower;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
 use gristmill_plan::dataset::Template;
-use gristmill_plan::{Draw, OpCx, Plan, Program, Scratch};
+use gristmill_plan::{Draw, Nested, OpCx, Plan, Scratch};
 use gristmill_types::{Block, Column, Error, Id, Ids, Result, Value};
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ pub(crate) struct InterleaveStage {
     outer_plan: Plan,
     outer_ended: bool,
     template: Template,
+    function: Nested,
     captures: Vec<Value>,
     env: Env,
     slots: Vec<Option<Open>>,
@@ -42,11 +43,13 @@ impl InterleaveStage {
         name: &str,
         env: &Env,
     ) -> Result<Self> {
+        let captures = template.captures.iter().map(|c| c.value().cloned()).collect::<Result<Vec<_>>>()?;
         Ok(Self {
             outer: lower::build(outer, env)?,
             outer_plan: outer.clone(),
             outer_ended: false,
-            captures: template.captures.iter().map(|c| c.value().cloned()).collect::<Result<_>>()?,
+            function: Nested::new(Arc::clone(&template.graph), captures.iter().cloned().map(Some).collect()),
+            captures,
             template: template.clone(),
             env: env.clone(),
             slots: (0..cycle.max(1)).map(|_| None).collect(),
@@ -65,7 +68,7 @@ impl InterleaveStage {
             draw: Draw::Element { entropy: self.env.shared.entropy, key: id.key },
             op_id: 0,
         };
-        let params = Program::eval_nested(&self.template.graph, &mut cx, element, &self.captures)?;
+        let params = self.function.eval(&mut cx, element, &self.captures)?;
         let plan: Plan = self.template.plan.bind(&params)?;
         lower::build(&plan, &self.env.instance(id.key))
     }
@@ -131,10 +134,14 @@ impl InterleaveStage {
 }
 
 impl Stage for InterleaveStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         let first = self.turn(want)?;
         if first.outcomes() >= want || first.failed.is_some() || self.block > 64 {
-            self.stats.block(&first);
+            self.stats.passed(&first);
             return Some(first);
         }
         // Short turns: several of them make a block.
@@ -155,7 +162,7 @@ impl Stage for InterleaveStage {
         parts.retain(|p| p.len > 0);
         let mut out = joined(&parts, count);
         out.failed = failed;
-        self.stats.block(&out);
+        self.stats.passed(&out);
         Some(out)
     }
 
@@ -163,7 +170,7 @@ impl Stage for InterleaveStage {
         to.u64(self.cycle_at as u64);
         to.u64(self.block_at as u64);
         to.bool(self.outer_ended);
-        to.bytes(&position(&*self.outer));
+        to.nested(|to| self.outer.save(to));
         for slot in &self.slots {
             to.bool(slot.is_some());
             if let Some(open) = slot {

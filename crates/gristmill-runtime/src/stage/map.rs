@@ -1,6 +1,6 @@
 //! `map`: a program per element, in order, several blocks at a time.
 
-use super::{Stage, pass, position};
+use super::{Stage, note_position, pass, position};
 use crate::env::Env;
 use crate::pool::Job;
 use crate::state::{StateReader, StateWriter};
@@ -11,12 +11,16 @@ use gristmill_types::batch::RowsMut;
 use gristmill_types::{Block, Column, DType, Error, Frame, Ids, Origin, Result, Value};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 /// A block of work takes about this long, in ns.
 pub(crate) const TARGET_NS: u64 = 1_000_000;
 /// Work below this is done on the spot: handing it to a worker costs more, in ns.
 pub(crate) const INLINE_NS: u64 = 60_000;
+
+/// Blocks of fewer bytes are computed without asking the system for page faults.
+const COUNTED: usize = 4096;
 
 /// What workers and the stage share.
 pub(crate) struct Work {
@@ -55,7 +59,7 @@ impl Pace {
 struct Pending {
     before: Vec<u8>,
     outcomes: usize,
-    job: Job<(Vec<Block>, u64)>,
+    job: Job<(VecDeque<Block>, u64)>,
 }
 
 /// See the module.
@@ -114,31 +118,37 @@ impl MapStage {
 
     /// Computes on the spot while that is cheaper than handing it over.
     fn inline(&mut self, want: usize) -> Option<Block> {
-        self.ready_before = position(&*self.input);
+        note_position(&*self.input, &mut self.ready_before);
         self.ready_used = 0;
         let n = want.min(self.pace.block(TARGET_NS));
         let block = self.input.next(n)?;
         let (count, start) = (block.len, Instant::now());
-        self.ready = apply(&self.work, &mut self.scratch, &block).into();
+        apply(&self.work, &mut self.scratch, &block, &mut self.ready);
         self.pace.learn(count.max(1), u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
         self.take(want)
     }
 }
 
 impl Stage for MapStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.work.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         if let Some(block) = self.take(want) {
             return Some(block);
         }
+        let cheap = self.pace.cost(self.pace.block(TARGET_NS).min(want)) < INLINE_NS;
         if self.pending.is_empty() {
             if self.ended {
                 return None;
             }
-            if self.pace.cost(self.pace.block(TARGET_NS).min(want)) < INLINE_NS {
+            if cheap {
                 return self.inline(want);
             }
         }
-        while !self.ended && self.pending.len() < self.limit && !self.env.shared.is_cancelled() {
+        // What turned out to be cheap is not handed over any more once the workers are through.
+        while !cheap && !self.ended && self.pending.len() < self.limit && !self.env.shared.is_cancelled() {
             let before = position(&*self.input);
             let Some(block) = self.input.next(self.pace.block(TARGET_NS)) else {
                 self.ended = true;
@@ -148,11 +158,13 @@ impl Stage for MapStage {
             let outcomes = block.outcomes();
             let job = self.env.shared.pool.submit(move |scratch| {
                 let start = Instant::now();
-                let out = apply(&work, scratch, &block);
+                let mut out = VecDeque::new();
+                apply(&work, scratch, &block, &mut out);
                 (out, u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
             });
             self.pending.push_back(Pending { before, outcomes, job });
         }
+        self.work.stats.ahead(self.pending.len(), self.limit);
         let front = self.pending.pop_front()?;
         let start = Instant::now();
         let result = front.job.wait();
@@ -162,7 +174,7 @@ impl Stage for MapStage {
         match result {
             Ok((blocks, ns)) => {
                 self.pace.learn(front.outcomes, ns);
-                self.ready = blocks.into();
+                self.ready = blocks;
             }
             Err(e) => self.ready = VecDeque::from([Block::error(e)]),
         }
@@ -189,7 +201,7 @@ impl Stage for MapStage {
             to.bytes(&front.before);
             to.u64(0);
         } else {
-            to.bytes(&position(&*self.input));
+            to.nested(|to| self.input.save(to));
             to.u64(0);
         }
     }
@@ -203,38 +215,37 @@ impl Stage for MapStage {
 }
 
 /// All outcomes of a block, in blocks that end at each error.
-pub(crate) fn apply(work: &Work, scratch: &mut Scratch, block: &Block) -> Vec<Block> {
+fn apply(work: &Work, scratch: &mut Scratch, block: &Block, out: &mut VecDeque<Block>) {
     let start = Instant::now();
-    let mut out = Vec::new();
     let mut at = 0;
     while at < block.len {
-        let columns: Vec<Column> = block.columns.iter().map(|c| c.slice(at, block.len - at)).collect();
-        let ids = block.ids.slice(at, block.len - at);
-        match evaluate(work, scratch, &columns, block.len - at, &ids, &mut []) {
+        let rest = if at == 0 { None } else { Some(block.outcome_slice(at, block.len - at)) };
+        let part = rest.as_ref().unwrap_or(block);
+        match evaluate(work, scratch, &part.columns, part.len, &part.ids, &mut []) {
             Ok((columns, done, failed)) => {
-                let columns = columns.into_iter().flatten().collect();
-                let mut made = Block::new(done, columns, ids.slice(0, done));
+                // No rows were given, so every column is here.
+                let columns: Option<Vec<Column>> = columns.into_iter().collect();
+                let mut made = Block::new(done, columns.unwrap_or_default(), part.ids.slice(0, done));
                 at += done + usize::from(failed.is_some());
                 made.failed = failed;
                 if made.outcomes() == 0 {
                     break;
                 }
-                out.push(made);
+                out.push_back(made);
             }
             Err(e) => {
-                out.push(Block::error(e));
+                out.push_back(Block::error(e));
                 at += 1;
             }
         }
     }
     if let Some(e) = &block.failed {
-        match out.last_mut() {
+        match out.back_mut() {
             Some(last) if last.failed.is_none() => last.failed = Some(e.clone()),
-            _ => out.push(Block::error(e.clone())),
+            _ => out.push_back(Block::error(e.clone())),
         }
     }
     work.stats.busy(start);
-    out
 }
 
 /// Runs the program; an element's error gets its file, record or path.
@@ -246,9 +257,16 @@ pub(crate) fn evaluate(
     ids: &Ids,
     rows: &mut [Option<RowsMut<'_>>],
 ) -> Result<(Vec<Option<Column>>, usize, Option<Error>)> {
+    let bytes: usize = columns.iter().map(Column::byte_len).sum();
     let mut run = Run { scratch, entropy: work.entropy, copied: 0 };
-    let out = work.program.run(&mut run, columns, n, ids, rows)?;
-    work.stats.bytes_copied.fetch_add(run.copied, std::sync::atomic::Ordering::Relaxed);
+    let mut compute = || work.program.run(&mut run, columns, n, ids, rows);
+    // What the counting costs must stay small beside the work.
+    let out = if bytes < COUNTED { compute() } else { work.stats.memory(compute) }?;
+    work.stats.runs.fetch_add(1, Relaxed);
+    work.stats.bytes_in.fetch_add(bytes as u64, Relaxed);
+    if run.copied > 0 {
+        work.stats.bytes_copied.fetch_add(run.copied, Relaxed);
+    }
     let failed = out.failed.map(|e| located(e, columns, ids, out.done, &work.stats.name));
     Ok((out.columns, out.done, failed))
 }

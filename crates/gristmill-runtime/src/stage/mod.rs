@@ -14,6 +14,7 @@ mod service;
 mod shuffle;
 mod source;
 mod tfrecord;
+mod timed;
 mod unbatch;
 
 pub(crate) use batch::BatchStage;
@@ -30,13 +31,19 @@ pub(crate) use service::IgnoreErrorsStage;
 pub(crate) use shuffle::ShuffleStage;
 pub(crate) use source::{RangeStage, SlicesStage, TensorsStage};
 pub(crate) use tfrecord::TfRecordStage;
+pub(crate) use timed::TimedStage;
 pub(crate) use unbatch::UnbatchStage;
 
 use crate::state::{StateReader, StateWriter};
+use crate::stats::StageStats;
 use gristmill_types::{Block, Error, Result};
+use std::sync::Arc;
 
 /// Part of a running pipeline. An *outcome* is an element or an error.
 pub trait Stage: Send {
+    /// Where the stage counts what it does.
+    fn stats(&self) -> &Arc<StageStats>;
+
     /// The next outcomes in order: at least one, at most `want`; `None` at the end.
     fn next(&mut self, want: usize) -> Option<Block>;
 
@@ -74,6 +81,13 @@ pub(crate) fn position(stage: &dyn Stage) -> Vec<u8> {
     w.into_bytes()
 }
 
+/// A stage's position, into the memory of an earlier one.
+pub(crate) fn note_position(stage: &dyn Stage, into: &mut Vec<u8>) {
+    let mut w = StateWriter::reusing(std::mem::take(into));
+    stage.save(&mut w);
+    *into = w.into_bytes();
+}
+
 /// Reads outcomes from a stage in pieces of any size, and knows the exact position.
 pub(crate) struct Feed {
     stage: Box<dyn Stage>,
@@ -91,7 +105,7 @@ impl Feed {
     /// The next outcomes, as [`Stage::next`]; up to `ahead` may be read at a time.
     pub(crate) fn next(&mut self, want: usize, ahead: usize) -> Option<Block> {
         if self.block.is_none() {
-            self.before = position(&*self.stage);
+            note_position(&*self.stage, &mut self.before);
             self.block = Some(self.stage.next(ahead.max(want))?);
             self.used = 0;
         }
@@ -117,7 +131,7 @@ impl Feed {
     /// The next outcomes without moving on, at most `want`.
     pub(crate) fn peek(&mut self, want: usize) -> Option<Block> {
         if self.block.is_none() {
-            self.before = position(&*self.stage);
+            note_position(&*self.stage, &mut self.before);
             self.block = Some(self.stage.next(want)?);
             self.used = 0;
         }
@@ -151,7 +165,7 @@ impl Feed {
                 to.u64(self.used as u64);
             }
             None => {
-                to.bytes(&position(&*self.stage));
+                to.nested(|to| self.stage.save(to));
                 to.u64(0);
             }
         }

@@ -22,6 +22,10 @@ impl TakeStage {
 }
 
 impl Stage for TakeStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         let want = match self.left {
             Some(0) => return None,
@@ -32,7 +36,7 @@ impl Stage for TakeStage {
         if let Some(left) = &mut self.left {
             *left -= block.len as u64;
         }
-        self.stats.block(&block);
+        self.stats.passed(&block);
         Some(block)
     }
 
@@ -63,6 +67,10 @@ impl SkipStage {
 }
 
 impl Stage for SkipStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         let left = self.left.as_mut()?;
         while *left > 0 {
@@ -71,6 +79,7 @@ impl Stage for SkipStage {
             }
             let block = self.input.next(usize::try_from(*left).unwrap_or(usize::MAX).min(4096))?;
             *left -= block.len as u64;
+            self.stats.input(&block);
             if let Some(e) = block.failed {
                 let block = Block::error(e);
                 self.stats.block(&block);
@@ -78,7 +87,7 @@ impl Stage for SkipStage {
             }
         }
         let block = self.input.next(want)?;
-        self.stats.block(&block);
+        self.stats.passed(&block);
         Some(block)
     }
 
@@ -126,12 +135,17 @@ impl ShardStage {
 }
 
 impl Stage for ShardStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         while !self.env.shared.is_cancelled() {
             // So many that no more than `want` outcomes can come of them.
             let count = usize::try_from(self.count).unwrap_or(usize::MAX);
             let ahead = (want - 1).saturating_mul(count).saturating_add(1).min(4096.max(want));
             let block = self.input.next(ahead)?;
+            self.stats.input(&block);
             let keep: Vec<usize> =
                 (0..block.len).filter(|&i| (self.at + i as u64) % self.count == self.index).collect();
             self.at = (self.at + block.len as u64) % self.count;

@@ -5,9 +5,10 @@ use super::{Stage, pass, position};
 use crate::env::{Env, Shared};
 use crate::pool::lock;
 use crate::state::{StateReader, StateWriter};
-use crate::stats::StageStats;
+use crate::stats::{HeldBytes, StageStats};
 use gristmill_types::{Block, Error, Result};
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -50,12 +51,15 @@ pub(crate) struct PrefetchStage {
     after: Arc<Vec<u8>>,
     owner: u32,
     stats: Arc<StageStats>,
+    held: HeldBytes,
 }
 
 impl PrefetchStage {
     pub(crate) fn new(input: Box<dyn Stage>, buffer: Option<u64>, env: &Env) -> Self {
         let limit = buffer.map_or(2, |n| usize::try_from(n).unwrap_or(usize::MAX).max(1));
+        let stats = env.stats("prefetch");
         Self {
+            held: HeldBytes::new(&stats),
             input: Some(input),
             thread: None,
             channel: Arc::new(Channel { queue: Mutex::new(Queue::default()), changed: Condvar::new() }),
@@ -66,7 +70,7 @@ impl PrefetchStage {
             before: Arc::default(),
             after: Arc::default(),
             owner: std::process::id(),
-            stats: env.stats("prefetch"),
+            stats,
         }
     }
 
@@ -93,12 +97,16 @@ impl PrefetchStage {
     fn refill(&mut self) -> bool {
         let start = Instant::now();
         let mut queue = lock(&self.channel.queue);
+        self.stats.ahead(queue.elements, self.limit);
         loop {
             if let Some((block, after, bytes)) = queue.blocks.pop_front() {
                 queue.elements -= block.outcomes();
                 queue.bytes -= bytes;
-                let wake = queue.waiting;
+                let (wake, left) = (queue.waiting, queue.bytes as u64);
                 drop(queue);
+                self.held.set(left);
+                self.stats.bytes_in.fetch_add(bytes as u64, Relaxed);
+                self.stats.bytes_out.fetch_add(bytes as u64, Relaxed);
                 if wake {
                     self.channel.changed.notify_all();
                 }
@@ -172,6 +180,10 @@ fn drive(mut stage: Box<dyn Stage>, channel: &Channel, shared: &Shared, limit: u
 }
 
 impl Stage for PrefetchStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         if self.input.is_some()
             && let Err(e) = self.start()
@@ -187,7 +199,7 @@ impl Stage for PrefetchStage {
         if self.used >= block.outcomes() {
             self.current = None;
         }
-        self.stats.block(&part);
+        self.stats.outcomes(&part);
         Some(part)
     }
 
@@ -224,7 +236,7 @@ impl Stage for PrefetchStage {
     fn save(&self, to: &mut StateWriter) {
         match (&self.input, &self.current) {
             (Some(stage), _) => {
-                to.bytes(&position(&**stage));
+                to.nested(|to| stage.save(to));
                 to.u64(0);
             }
             (None, Some(_)) => {

@@ -1,6 +1,6 @@
 //! `repeat`: the input made anew for every pass.
 
-use super::{Stage, position};
+use super::Stage;
 use crate::env::Env;
 use crate::lower;
 use crate::pool::lock;
@@ -62,11 +62,15 @@ impl RepeatStage {
 }
 
 impl Stage for RepeatStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         while !self.over() && !self.env.shared.is_cancelled() {
             if let Some(block) = self.input.next(want) {
                 self.any = true;
-                self.stats.block(&block);
+                self.stats.passed(&block);
                 return Some(block);
             }
             if !self.any && self.count.is_none() {
@@ -105,7 +109,7 @@ impl Stage for RepeatStage {
     fn save(&self, to: &mut StateWriter) {
         to.u64(self.pass);
         to.bool(self.any);
-        to.bytes(&position(&*self.input));
+        to.nested(|to| self.input.save(to));
     }
 
     fn restore(&mut self, from: &mut StateReader<'_>) -> Result<()> {

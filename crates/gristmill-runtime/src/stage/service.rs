@@ -22,6 +22,10 @@ impl IgnoreErrorsStage {
 }
 
 impl Stage for IgnoreErrorsStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         while !self.env.shared.is_cancelled() {
             let mut block = self.input.next(want)?;
@@ -29,7 +33,7 @@ impl Stage for IgnoreErrorsStage {
                 self.stats.errors.fetch_add(1, Relaxed);
             }
             if block.len > 0 {
-                self.stats.block(&block);
+                self.stats.passed(&block);
                 return Some(block);
             }
         }

@@ -1,103 +1,17 @@
 //! `shuffle`: TensorFlow's buffer order over columns kept in place.
 
+mod store;
+
+use self::store::Store;
 use super::{Stage, pass, position};
 use crate::env::{Env, place};
 use crate::state::{StateReader, StateWriter};
-use crate::stats::StageStats;
+use crate::stats::{HeldBytes, StageStats};
 use gristmill_plan::dataset::{Plan, Shuffle};
 use gristmill_types::rng::Philox;
-use gristmill_types::{Block, Buffer, Column, DType, Error, Id, Ids, Result, Shape, Tensor, Value};
+use gristmill_types::{Block, Column, Error, Id, Ids, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The values of one component, one slot per buffered element.
-enum Store {
-    /// Nothing seen yet.
-    Empty,
-    /// Rows of equal dtype and shape, side by side.
-    Plain { dtype: DType, row: Shape, row_bytes: usize, bytes: Vec<u8> },
-    /// One by one.
-    Values(Vec<Option<Value>>),
-}
-
-impl Store {
-    fn put(&mut self, slot: usize, column: &Column, i: usize) {
-        if matches!(self, Self::Empty) {
-            *self = match column {
-                Column::Uniform(t) if t.dtype().is_plain() => {
-                    let row = t.shape().row();
-                    Self::Plain {
-                        dtype: t.dtype(),
-                        row,
-                        row_bytes: row.count() * t.dtype().size(),
-                        bytes: Vec::new(),
-                    }
-                }
-                _ => Self::Values(Vec::new()),
-            };
-        }
-        if let (Self::Plain { dtype, row, row_bytes, bytes }, Column::Uniform(t)) = (&mut *self, column)
-            && t.dtype() == *dtype
-            && t.shape().row() == *row
-        {
-            let (from, to) = (i * *row_bytes, slot * *row_bytes);
-            if bytes.len() < to + *row_bytes {
-                bytes.resize(to + *row_bytes, 0);
-            }
-            bytes[to..to + *row_bytes].copy_from_slice(&t.bytes()[from..from + *row_bytes]);
-            return;
-        }
-        self.as_values();
-        if let Self::Values(values) = self {
-            if values.len() <= slot {
-                values.resize(slot + 1, None);
-            }
-            // What stays in the buffer must not keep a whole read buffer alive.
-            values[slot] = Some(column.get(i).detached());
-        }
-    }
-
-    /// Gives up the common row shape, since an element has another one.
-    fn as_values(&mut self) {
-        if let Self::Plain { dtype, row, row_bytes, bytes } = self {
-            let values = bytes
-                .chunks_exact((*row_bytes).max(1))
-                .map(|b| Tensor::from_bytes(*dtype, *row, b).ok().map(Value::Tensor))
-                .collect();
-            *self = Self::Values(values);
-        }
-    }
-
-    /// The values in these slots, in that order; they are moved out.
-    fn gather(&mut self, slots: &[usize]) -> Result<Column> {
-        match self {
-            Self::Plain { dtype, row, row_bytes, bytes } => {
-                let mut out = Buffer::recycled(slots.len() * *row_bytes);
-                gather_rows(bytes, *row_bytes, slots, out.as_mut_slice());
-                Ok(Column::Uniform(Tensor::from_buffer(*dtype, row.prepend(slots.len())?, out)?))
-            }
-            Self::Values(values) => {
-                let taken: Option<Vec<Value>> =
-                    slots.iter().map(|&s| values.get_mut(s).and_then(Option::take)).collect();
-                Ok(Column::from_values(taken.ok_or_else(|| Error::internal("a shuffle slot was empty"))?))
-            }
-            Self::Empty => Err(Error::internal("a shuffle gave before it held anything")),
-        }
-    }
-}
-
-/// Copies rows of a size known to the compiler where that is common.
-fn gather_rows(bytes: &[u8], row_bytes: usize, slots: &[usize], out: &mut [u8]) {
-    if row_bytes == 8 {
-        for (to, &s) in out.chunks_exact_mut(8).zip(slots) {
-            to.copy_from_slice(&bytes[s * 8..s * 8 + 8]);
-        }
-        return;
-    }
-    for (to, &s) in out.chunks_exact_mut(row_bytes.max(1)).zip(slots) {
-        to.copy_from_slice(&bytes[s * row_bytes..(s + 1) * row_bytes]);
-    }
-}
 
 /// The circular buffer of TensorFlow's shuffle, over names of elements.
 struct Order<T> {
@@ -176,6 +90,7 @@ pub(crate) struct ShuffleStage {
     slots: u32,
     begin: Vec<u8>,
     stats: Arc<StageStats>,
+    held: HeldBytes,
 }
 
 impl ShuffleStage {
@@ -192,6 +107,7 @@ impl ShuffleStage {
         let round = env.draws.start(place);
         let seeds = env.draws.seeds(place, op);
         let epoch = env.draws.epoch(place, round);
+        let stats = env.stats("shuffle");
         Ok(Self {
             begin: position(&*input),
             input,
@@ -212,7 +128,8 @@ impl ShuffleStage {
             block: None,
             free: Vec::new(),
             slots: 0,
-            stats: env.stats("shuffle"),
+            held: HeldBytes::new(&stats),
+            stats,
             env: env.clone(),
         })
     }
@@ -221,7 +138,10 @@ impl ShuffleStage {
     fn feed(&mut self, ahead: usize) {
         if self.block.is_none() {
             match self.input.next(ahead) {
-                Some(block) => self.block = Some((block, 0)),
+                Some(block) => {
+                    self.stats.input(&block);
+                    self.block = Some((block, 0));
+                }
                 None => {
                     self.ended = true;
                     return;
@@ -320,7 +240,10 @@ impl ShuffleStage {
     }
 
     fn emit(&mut self, slots: &[usize]) -> Block {
-        let columns: Result<Vec<Column>> = self.stores.iter_mut().map(|s| s.gather(slots)).collect();
+        let stores = &mut self.stores;
+        let columns: Result<Vec<Column>> =
+            self.stats.memory(|| stores.iter_mut().map(|s| s.gather(slots)).collect());
+        self.held.set(self.stores.iter().map(Store::bytes).sum());
         let ids = if self.track {
             Ids::List(slots.iter().map(|&s| std::mem::take(&mut self.ids[s])).collect())
         } else {
@@ -334,6 +257,10 @@ impl ShuffleStage {
 }
 
 impl Stage for ShuffleStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         if self.given == 0 {
             self.env.draws.commit(self.place, self.round);

@@ -44,6 +44,10 @@ impl RangeStage {
 }
 
 impl Stage for RangeStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         let n = usize::try_from(self.len - self.at).unwrap_or(usize::MAX).min(want);
         if n == 0 {
@@ -140,6 +144,10 @@ impl TensorsStage {
 }
 
 impl Stage for TensorsStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, _: usize) -> Option<Block> {
         if std::mem::replace(&mut self.given, true) {
             return None;
@@ -194,6 +202,10 @@ impl SlicesStage {
 }
 
 impl Stage for SlicesStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         let n = (self.len - self.at).min(want);
         if n == 0 {

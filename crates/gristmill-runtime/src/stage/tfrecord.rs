@@ -8,7 +8,9 @@ use gristmill_plan::dataset::{Compression, TfRecord};
 use gristmill_record::frame::Span;
 use gristmill_record::reader::{CHUNK_BYTES, ChunkInfo, EndInfo, Filled, ReaderOptions, RecordReader};
 use gristmill_storage::{Source, Stores};
-use gristmill_types::{Block, Buffer, Bytes, Column, Error, Frame, Ids, Key, Result, Tensor};
+use gristmill_types::{
+    Block, Buffer, Bytes, Column, Error, Frame, Ids, Key, Result, Shape, StrSpan, Strings, Tensor,
+};
 use std::ffi::OsStr;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
@@ -24,11 +26,14 @@ struct Open {
 
 /// Records read and not yet given.
 struct Chunk {
-    buffer: Arc<Buffer>,
+    /// All records of the chunk, sharing the buffer that they were read into.
+    records: Tensor,
     spans: Vec<Span>,
     offsets: Arc<Vec<u64>>,
     first_index: u64,
     used: usize,
+    /// Bytes of the frames.
+    bytes: usize,
 }
 
 /// See the module.
@@ -127,11 +132,12 @@ impl TfRecordStage {
                 return Some(Err(e));
             }
             let start = Instant::now();
-            let read = fill(&mut self.open.as_mut()?.reader);
+            let reader = &mut self.open.as_mut()?.reader;
+            let read = self.stats.memory(|| fill(reader));
             self.stats.busy(start);
             match read {
                 Ok(Step::Chunk(chunk)) => {
-                    self.stats.bytes_out.fetch_add(chunk.spans.iter().map(|s| s.len as u64).sum(), Relaxed);
+                    self.stats.bytes_in.fetch_add(chunk.bytes as u64, Relaxed);
                     self.chunk = Some(chunk);
                     return Some(Ok(()));
                 }
@@ -179,10 +185,27 @@ fn fill(reader: &mut RecordReader<Box<dyn Source>>) -> Result<Step, gristmill_re
 fn chunk(mut buffer: Buffer, spans: Vec<Span>, info: ChunkInfo) -> Chunk {
     buffer.truncate(info.bytes);
     let offsets = Arc::new(spans.iter().map(|&s| info.frame_offset(s)).collect());
-    Chunk { buffer: Arc::new(buffer), spans, offsets, first_index: info.first_index, used: 0 }
+    let buffer = Arc::new(buffer);
+    // A chunk of more than 4 GiB (one such record) cannot be told by positions of 32 bits.
+    let places: Option<Vec<StrSpan>> = spans
+        .iter()
+        .map(|s| Some(StrSpan { buffer: 0, start: s.start.try_into().ok()?, len: s.len.try_into().ok()? }))
+        .collect();
+    let records = places
+        .and_then(|places| Strings::new(vec![Arc::clone(&buffer)], places))
+        .and_then(|store| Tensor::from_spans(Shape::vector(spans.len()), Arc::new(store)).ok())
+        .unwrap_or_else(|| {
+            let items = spans.iter().map(|s| Bytes::slice_of(&buffer, s.start, s.len));
+            Tensor::string_vector(items.collect())
+        });
+    Chunk { records, spans, offsets, first_index: info.first_index, used: 0, bytes: info.bytes }
 }
 
 impl Stage for TfRecordStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         while self.chunk.is_none() {
             if let Err(e) = self.read()? {
@@ -193,8 +216,7 @@ impl Stage for TfRecordStage {
         }
         let chunk = self.chunk.as_mut()?;
         let (at, n) = (chunk.used, want.min(chunk.spans.len() - chunk.used));
-        let items =
-            chunk.spans[at..at + n].iter().map(|s| Bytes::slice_of(&chunk.buffer, s.start, s.len)).collect();
+        let records = chunk.records.rows(at, n);
         let ids = Ids::Records {
             root: self.root,
             first: self.ordinal,
@@ -212,7 +234,7 @@ impl Stage for TfRecordStage {
             self.chunk = None;
         }
         self.ordinal += n as u64;
-        let block = Block::new(n, vec![Column::Uniform(Tensor::string_vector(items))], ids);
+        let block = Block::new(n, vec![Column::Uniform(records)], ids);
         self.stats.block(&block);
         Some(block)
     }

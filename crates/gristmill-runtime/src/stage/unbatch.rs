@@ -53,12 +53,17 @@ impl UnbatchStage {
                     other.map_or("a scalar".to_string(), |l| l.to_string())
                 ))));
             }
+            self.stats.input(&block);
             self.current = Some((values, block.ids.get(0), rows));
         }
     }
 }
 
 impl Stage for UnbatchStage {
+    fn stats(&self) -> &Arc<StageStats> {
+        &self.stats
+    }
+
     fn next(&mut self, want: usize) -> Option<Block> {
         if let Err(e) = self.advance()? {
             let block = Block::error(e);

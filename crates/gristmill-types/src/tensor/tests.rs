@@ -1,4 +1,5 @@
 use super::*;
+use crate::StrSpan;
 
 #[test]
 fn rows_share_memory() {
@@ -23,6 +24,35 @@ fn strings_keep_their_rows() {
     let t = Tensor::string_vector(vec!["a".into(), "bc".into()]);
     assert_eq!(t.row(1), Tensor::string("bc"));
     assert_eq!((t.byte_len(), t.rows(0, 1).count()), (3, 1));
+}
+
+#[test]
+fn strings_at_positions_are_strings() {
+    let buffer = Arc::new(Buffer::from_slice(b"one,two,three,four"));
+    let span = |start, len| StrSpan { buffer: 0, start, len };
+    let store = Strings::new(vec![buffer], vec![span(0, 3), span(4, 3), span(8, 5), span(14, 4)]).unwrap();
+    let t = Tensor::from_spans(Shape::new(&[2, 2]).unwrap(), Arc::new(store)).unwrap();
+    let items = |words: &[&str]| words.iter().map(|w| Bytes::from(*w)).collect::<Vec<_>>();
+    let same = Tensor::strings(*t.shape(), items(&["one", "two", "three", "four"])).unwrap();
+    assert_eq!((&t, t.byte_len()), (&same, 15));
+    assert_eq!(t.row(1), same.row(1));
+    assert_eq!(t.rows(1, 1).reshaped(Shape::vector(2)).unwrap().row(1), Tensor::string("four"));
+    assert_eq!(t.gather_rows(&[1, 0, 1]).unwrap(), same.gather_rows(&[1, 0, 1]).unwrap());
+    assert_eq!(t.gather_rows(&[]).unwrap().dims(), [0, 2]);
+    assert_eq!(t.row(0).detached(), same.row(0));
+    let shape = Shape::vector(6);
+    assert_eq!(
+        Tensor::concat_strings(shape, &[&t, &same.row(0)]).unwrap().as_strings(),
+        items(&["one", "two", "three", "four", "one", "two"])
+    );
+    assert!(Tensor::concat_strings(Shape::vector(5), &[&t]).is_err());
+}
+
+#[test]
+fn rows_are_gathered() {
+    let t = Tensor::from_vec(Shape::new(&[3, 2]).unwrap(), &[0i32, 1, 2, 3, 4, 5]).unwrap();
+    assert_eq!(t.gather_rows(&[2, 0]).unwrap().as_slice::<i32>().unwrap(), &[4, 5, 0, 1]);
+    assert_eq!(t.gather_rows(&[]).unwrap().dims(), [0, 2]);
 }
 
 #[test]

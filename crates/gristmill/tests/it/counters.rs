@@ -1,9 +1,10 @@
-//! The promises about blocks, copies and page faults, read from the counters.
+//! The promises about blocks, copies and memory, read from the counters.
 
+use gristmill::runtime::{DatasetIterator, StageReport};
 use gristmill::types::Tensor;
 use gristmill::{Dataset, f};
 
-fn report(it: &gristmill::runtime::DatasetIterator, name: &str) -> gristmill::runtime::StageReport {
+fn report(it: &DatasetIterator, name: &str) -> StageReport {
     it.report()
         .0
         .into_iter()
@@ -11,17 +12,15 @@ fn report(it: &gristmill::runtime::DatasetIterator, name: &str) -> gristmill::ru
         .unwrap_or_else(|| panic!("no stage {name}: {:?}", it.report().0))
 }
 
-#[test]
-fn a_float_image_batch_is_written_once() {
+fn images(n: usize) -> Dataset {
     let pixels: Vec<u8> = (0..40 * 30 * 3).map(|i| (i % 251) as u8).collect();
     let image = Tensor::from_vec(gristmill::types::Shape::image(40, 30, 3), &pixels).unwrap();
-    let images = Tensor::stack(&vec![image; 64]).unwrap();
-    let ds = Dataset::from_tensor_slices(vec![images.into()])
-        .unwrap()
-        .map(|x| Ok(vec![f::resize(&x[0], 16, 16)?]))
-        .unwrap()
-        .batch(16, true)
-        .unwrap();
+    Dataset::from_tensor_slices(vec![Tensor::stack(&vec![image; n]).unwrap().into()]).unwrap()
+}
+
+#[test]
+fn a_float_image_batch_is_written_once() {
+    let ds = images(64).map(|x| Ok(vec![f::resize(&x[0], 16, 16)?])).unwrap().batch(16, true).unwrap();
     let mut it = ds.iter().unwrap();
     let mut batches = 0;
     while let Some(batch) = it.next_element() {
@@ -32,6 +31,12 @@ fn a_float_image_batch_is_written_once() {
     let stage = report(&it, "map+batch");
     assert_eq!(stage.bytes_written, 64 * 16 * 16 * 3 * 4);
     assert_eq!(stage.bytes_copied, 0);
+    assert_eq!(stage.bytes_in, 64 * 40 * 30 * 3);
+    assert_eq!(stage.bytes_out, stage.bytes_written);
+    assert!(stage.busy_ns > 0);
+    assert!(stage.occupancy().is_some_and(|o| o > 0.0 && o <= 1.0), "{stage:?}");
+    let buffers = stage.buffers_new + stage.buffers_recycled;
+    assert!((4..=5).contains(&buffers), "one buffer a batch, and one to find the end: {stage:?}");
 }
 
 #[test]
@@ -41,5 +46,73 @@ fn range_batch_moves_whole_blocks() {
     while it.next_element().is_some() {}
     let range = report(&it, "range");
     assert!(range.elements / range.blocks >= 256, "{range:?}");
-    assert_eq!(report(&it, "batch").bytes_written, 0, "whole blocks become batches without a copy");
+    assert_eq!(range.bytes_out, 8_000_000);
+    let batch = report(&it, "batch");
+    assert_eq!(batch.bytes_written, 0, "whole blocks become batches without a copy");
+    assert_eq!((batch.bytes_in, batch.bytes_out), (8_000_000, 976 * 1024 * 8));
+}
+
+#[test]
+fn what_is_held_is_counted() {
+    let ds = images(40).cache().unwrap().shuffle(10, Some(1), true).unwrap();
+    let mut it = ds.iter().unwrap();
+    it.next_element().unwrap().unwrap();
+    let bytes = 40 * 30 * 3;
+    let shuffle = report(&it, "shuffle");
+    assert!((10 * bytes..=40 * bytes).contains(&shuffle.bytes_held_most), "{shuffle:?}");
+    while it.next_element().is_some() {}
+    assert_eq!(report(&it, "cache").bytes_held_most, 40 * bytes);
+    let mut again = ds.iter().unwrap();
+    again.next_element().unwrap().unwrap();
+    assert_eq!(report(&again, "cache").bytes_held_most, 40 * bytes, "a second pass finds it full");
+}
+
+#[test]
+fn strings_held_are_counted_as_they_come_and_go() {
+    let words: Vec<String> = (0..100).map(|i| format!("{i:050}")).collect();
+    let words = Tensor::string_vector(words.iter().map(|w| w.as_bytes().into()).collect());
+    let ds = Dataset::from_tensor_slices(vec![words.into()]).unwrap().shuffle(20, Some(1), true).unwrap();
+    let mut it = ds.iter().unwrap();
+    while it.next_element().is_some() {}
+    let shuffle = report(&it, "shuffle");
+    assert!((500..=1000).contains(&shuffle.bytes_held_most), "{shuffle:?}");
+    assert_eq!(shuffle.bytes_held, 0);
+}
+
+#[test]
+fn time_goes_to_the_stage_that_spends_it() {
+    let ds = Dataset::range(0, 200_000, 1)
+        .unwrap()
+        .map(|x| Ok(vec![f::cast(&x[0], gristmill::DType::F32)?]))
+        .unwrap()
+        .shuffle(5_000, Some(1), true)
+        .unwrap()
+        .take(100_000)
+        .unwrap();
+    let mut it = ds.iter().unwrap();
+    while it.next_block(4096).is_some() {}
+    let (stages, seconds) = it.report();
+    let total: u64 = stages.iter().filter(|s| s.name != "prefetch").map(|s| s.busy_ns + s.wait_ns).sum();
+    assert!((total as f64) < seconds * 1.1e9, "no moment is counted twice on one thread: {stages:?}");
+    let (shuffle, take) = (report(&it, "shuffle"), report(&it, "take"));
+    assert!(shuffle.busy_ns > take.busy_ns, "drawing costs more than counting: {stages:?}");
+}
+
+#[test]
+fn a_filter_tests_whole_blocks_for_a_reader_of_single_elements() {
+    let ds = Dataset::range(0, 1 << 40, 1)
+        .unwrap()
+        .filter(|x| f::less(&x[0], &x[0].constant(Tensor::scalar(1i64 << 40))))
+        .unwrap();
+    let mut it = DatasetIterator::direct(ds.plan()).unwrap();
+    for i in 0..20_000i64 {
+        let block = it.next_block(1).unwrap();
+        assert_eq!(block.element(0)[0].tensor().unwrap().item::<i64>().unwrap(), i);
+    }
+    let filter = report(&it, "filter");
+    assert!(filter.runs <= 20_000 / 8, "{filter:?}");
+    assert!(
+        filter.bytes_in <= (20_000 + 256) * 8,
+        "no more than a small number is tested in vain: {filter:?}"
+    );
 }

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, which is what it should do")]
 
 mod counters;
+mod errors;
+mod examples;
 mod order;
 mod rules;
 mod state;

@@ -1,0 +1,395 @@
+//! Records that look like the one before: a program writes its features in one order, each in the shortest
+//! form, so that only lengths and values differ from record to record. Such a record is read in one pass with
+//! one comparison per feature; any other falls back on the general parser, whose results are the same.
+
+use crate::list::{List, ListKind, copy_floats};
+use crate::parse::block::ColumnDest;
+use crate::parse::locate::{Found, Keys, each_feature};
+use crate::parse::outputs::{Make, Output};
+use crate::wire::Cursor;
+use gristmill_types::StrSpan;
+
+/// `Example.features`, `Features.feature`, an entry's key, a packed list, a byte string.
+const FIRST: u8 = 0x0a;
+/// An entry's value.
+const SECOND: u8 = 0x12;
+/// One unpacked int64 or float.
+const INT: u8 = 0x08;
+const FLOAT: u8 = 0x0d;
+/// Features in a layout at most: a damaged or odd record must not make this grow.
+const MOST: usize = 4096;
+
+/// The constant bytes at the beginning of an entry: the key's field, then the value's tag.
+struct Head {
+    bytes: Vec<u8>,
+    /// The first 16 bytes, and which of their bits count.
+    words: [u64; 2],
+    masks: [u64; 2],
+}
+
+impl Head {
+    fn new(key: &[u8]) -> Option<Self> {
+        let len = u8::try_from(key.len()).ok().filter(|&n| n < 0x80)?;
+        let bytes = [&[FIRST, len], key, &[SECOND]].concat();
+        let (mut words, mut masks) = ([0; 2], [0; 2]);
+        for (i, &b) in bytes.iter().take(16).enumerate() {
+            words[i / 8] |= u64::from(b) << (8 * (i % 8));
+            masks[i / 8] |= 0xff << (8 * (i % 8));
+        }
+        Some(Self { bytes, words, masks })
+    }
+
+    /// Whether these bytes stand at `at`. What lies behind the entry may be read for it, too.
+    #[inline(always)]
+    fn stands_at(&self, data: &[u8], at: usize) -> bool {
+        let tail = &data[at..];
+        match tail.first_chunk::<16>() {
+            Some(sixteen) => {
+                let (a, b) = sixteen.split_at(8);
+                let word = |w: &[u8]| u64::from_le_bytes(w.try_into().expect("eight bytes"));
+                ((word(a) ^ self.words[0]) & self.masks[0]) | ((word(b) ^ self.words[1]) & self.masks[1]) == 0
+                    && (self.bytes.len() <= 16 || tail.starts_with(&self.bytes))
+            }
+            None => tail.starts_with(&self.bytes),
+        }
+    }
+}
+
+/// What is done with a feature.
+enum Act {
+    /// Nobody wants it.
+    Skip,
+    /// Its list is noted for a result that is made by the general rules.
+    Note(usize),
+    /// Its values go straight to that destination.
+    Write { dest: usize, kind: ListKind, count: usize },
+}
+
+struct Field {
+    head: Head,
+    act: Act,
+}
+
+/// What is known of the records' form.
+#[derive(Default)]
+pub(crate) struct Layout {
+    fields: Vec<Field>,
+    /// Results that take their default, since the records do not have them.
+    defaults: Vec<usize>,
+    /// Results that are made from what was noted.
+    noted: Vec<usize>,
+    usable: bool,
+    hits: u32,
+    misses: u32,
+    /// Misses before the form is learnt again: records whose form keeps changing must not pay for learning.
+    patience: u32,
+}
+
+impl Layout {
+    /// Reads a record of the known form into row `row`. Results in [`Layout::noted`] are left to the caller,
+    /// with their lists in `found`. False if the record has another form: nothing is then decided about it,
+    /// and destinations may hold parts of it.
+    #[inline]
+    pub(crate) fn read(
+        &mut self,
+        outputs: &[Output],
+        data: &[u8],
+        span: StrSpan,
+        row: usize,
+        dest: &mut [ColumnDest<'_>],
+        found: &mut [Found],
+    ) -> bool {
+        let fits = self.usable && self.walk(data, span, row, dest, found).is_some();
+        if !fits {
+            return false;
+        }
+        for &k in &self.defaults {
+            fill_default(&outputs[k], row, &mut dest[k]);
+        }
+        self.hits = self.hits.saturating_add(1);
+        true
+    }
+
+    /// Results that the caller makes after [`Layout::read`].
+    pub(crate) fn noted(&self) -> &[usize] {
+        &self.noted
+    }
+
+    #[inline]
+    fn walk(
+        &self,
+        data: &[u8],
+        span: StrSpan,
+        row: usize,
+        dest: &mut [ColumnDest<'_>],
+        found: &mut [Found],
+    ) -> Option<()> {
+        if !self.noted.is_empty() {
+            found.fill(Found::Absent);
+        }
+        let (len, mut at) = length(data, 0, FIRST)?;
+        if at + len != data.len() {
+            return None;
+        }
+        for f in &self.fields {
+            let (len, body) = length(data, at, FIRST)?;
+            let end = body + len;
+            at = end;
+            if end > data.len() || !f.head.stands_at(data, body) {
+                return None;
+            }
+            let value = rest(data, body + f.head.bytes.len(), end)?;
+            if let Act::Skip = f.act {
+                continue;
+            }
+            let tag = *data.get(value)?;
+            let start = rest(data, value + 1, end)?;
+            match f.act {
+                Act::Skip => {}
+                Act::Note(slot) => {
+                    let kind = ListKind::from_tag(u32::from(tag))?;
+                    found[slot] = Found::List(List { kind, start, end });
+                }
+                Act::Write { dest: k, kind, count } => match (&mut dest[k], kind, tag) {
+                    (ColumnDest::Plain(out), ListKind::Ints, 0x1a) => {
+                        ints(data, start, end, out.get_mut(row * count * 8..(row + 1) * count * 8)?)?;
+                    }
+                    (ColumnDest::Plain(out), ListKind::Floats, 0x12) => {
+                        floats(&data[..end], start, out.get_mut(row * count * 4..(row + 1) * count * 4)?)?;
+                    }
+                    (ColumnDest::Strings(out), ListKind::Bytes, 0x0a) => {
+                        let mut at = start;
+                        for _ in 0..count {
+                            let (len, first) = length(&data[..end], at, FIRST)?;
+                            at = first + len;
+                            if at > end {
+                                return None;
+                            }
+                            out.push(span, first, len);
+                        }
+                        if at != end {
+                            return None;
+                        }
+                    }
+                    _ => return None,
+                },
+            }
+        }
+        (at == data.len()).then_some(())
+    }
+
+    /// After the general parser has read `data`: takes its form over, unless that was tried too often in vain.
+    #[cold]
+    pub(crate) fn learn(&mut self, keys: &Keys, outputs: &[Output], data: &[u8], dest: &[ColumnDest<'_>]) {
+        /// Records in a row after which a form counts as settled.
+        const SETTLED: u32 = 64;
+        if self.hits >= SETTLED {
+            self.patience = 0;
+        }
+        self.hits = 0;
+        self.misses += 1;
+        if self.misses <= self.patience {
+            return;
+        }
+        self.misses = 0;
+        self.patience = (self.patience * 2 + 1).min(1023);
+        self.usable = self.take_over(keys, outputs, data, dest).is_some();
+    }
+
+    fn take_over(
+        &mut self,
+        keys: &Keys,
+        outputs: &[Output],
+        data: &[u8],
+        dest: &[ColumnDest<'_>],
+    ) -> Option<()> {
+        self.fields.clear();
+        let mut acts: Vec<Act> = (0..keys.len()).map(Act::Note).collect();
+        let mut used = vec![0; keys.len()];
+        outputs.iter().for_each(|o| o.slots().for_each(|s| used[s] += 1));
+        let mut direct = vec![false; outputs.len()];
+        for (k, o) in outputs.iter().enumerate() {
+            if let (Make::Fixed(f), ColumnDest::Plain(_) | ColumnDest::Strings(_)) = (&o.make, &dest[k])
+                && used[f.slot] == 1
+                && f.count > 0
+            {
+                direct[k] = true;
+                acts[f.slot] = Act::Write { dest: k, kind: f.kind, count: f.count };
+            }
+        }
+        let mut seen = vec![false; keys.len()];
+        let mut usable = true;
+        let walked = each_feature(data, |key, _| {
+            let slot = crate::parse::locate::find(keys, key);
+            let act = match slot {
+                Some(s) if std::mem::replace(&mut seen[s], true) => None,
+                Some(s) => Some(std::mem::replace(&mut acts[s], Act::Skip)),
+                None => Some(Act::Skip),
+            };
+            match (Head::new(key), act) {
+                (Some(head), Some(act)) if self.fields.len() < MOST => self.fields.push(Field { head, act }),
+                _ => usable = false,
+            }
+        });
+        self.noted = (0..outputs.len()).filter(|&k| !direct[k]).collect();
+        self.defaults.clear();
+        for (k, o) in outputs.iter().enumerate().filter(|(k, _)| direct[*k]) {
+            let Make::Fixed(f) = &o.make else { continue };
+            if !seen[f.slot] {
+                f.default.as_ref()?;
+                self.defaults.push(k);
+            }
+        }
+        (walked.is_ok() && usable).then_some(())
+    }
+}
+
+/// Writes the default of a `FixedLenFeature` into row `row`.
+fn fill_default(output: &Output, row: usize, dest: &mut ColumnDest<'_>) {
+    let Make::Fixed(f) = &output.make else { return };
+    match (dest, &f.default) {
+        (ColumnDest::Plain(out), Some(default)) => {
+            let n = f.row_bytes();
+            out[row * n..(row + 1) * n].copy_from_slice(default.bytes());
+        }
+        (ColumnDest::Strings(out), _) => out.push_default(),
+        _ => {}
+    }
+}
+
+/// Length and first byte of the contents of the field with that tag at `at`. The length is at most that of
+/// the data, the contents may end behind them.
+#[inline(always)]
+fn length(data: &[u8], at: usize, tag: u8) -> Option<(usize, usize)> {
+    if *data.get(at)? != tag {
+        return None;
+    }
+    let (len, start) = varint(data, at + 1)?;
+    (len <= data.len() as u64).then_some((len as usize, start))
+}
+
+/// Where the contents begin whose length stands at `at` and which end at `end`.
+#[inline(always)]
+fn rest(data: &[u8], at: usize, end: usize) -> Option<usize> {
+    let (len, start) = varint(data, at)?;
+    (start <= end && len == (end - start) as u64).then_some(start)
+}
+
+#[inline(always)]
+fn word(data: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*data.get(at..)?.first_chunk::<8>()?))
+}
+
+/// The varint at `at` and the place behind it.
+#[inline(always)]
+fn varint(data: &[u8], at: usize) -> Option<(u64, usize)> {
+    let first = *data.get(at)?;
+    if first < 0x80 {
+        return Some((u64::from(first), at + 1));
+    }
+    if let Some(w) = word(data, at) {
+        let stop = !w & 0x8080_8080_8080_8080;
+        if stop != 0 {
+            // The bits below and of the byte that ends the varint; then groups of seven bits are joined in
+            // pairs, in fours, in eights.
+            let w = w & (stop ^ (stop - 1)) & 0x7f7f_7f7f_7f7f_7f7f;
+            let w = (w & 0x007f_007f_007f_007f) | ((w & 0x7f00_7f00_7f00_7f00) >> 1);
+            let w = (w & 0x0000_3fff_0000_3fff) | ((w & 0x3fff_0000_3fff_0000) >> 2);
+            let w = (w & 0x0000_0000_0fff_ffff) | ((w & 0x0fff_ffff_0000_0000) >> 4);
+            return Some((w, at + stop.trailing_zeros() as usize / 8 + 1));
+        }
+    }
+    long_varint(data, at)
+}
+
+#[cold]
+fn long_varint(data: &[u8], at: usize) -> Option<(u64, usize)> {
+    let mut c = Cursor::within(data, at..data.len());
+    let value = c.varint().ok()?;
+    Some((value, data.len() - c.left()))
+}
+
+/// Writes the list from `start` to `end`, of as many int64 as `out` has room for.
+#[inline(always)]
+fn ints(data: &[u8], start: usize, end: usize, out: &mut [u8]) -> Option<()> {
+    // Bytes behind the end may be read, but what they are decides nothing: a list that takes them in is refused.
+    let packed = *data.get(start)? == FIRST;
+    let mut at = if packed { rest(data, start + 1, end)? } else { start };
+    for place in out.chunks_exact_mut(8) {
+        if !packed {
+            if *data.get(at)? != INT {
+                return None;
+            }
+            at += 1;
+        }
+        let (value, next) = varint(data, at)?;
+        place.copy_from_slice(&value.to_ne_bytes());
+        at = next;
+    }
+    (at == end).then_some(())
+}
+
+/// Writes the list from `start` to the end of the data, of as many floats as `out` has room for.
+#[inline(always)]
+fn floats(data: &[u8], start: usize, out: &mut [u8]) -> Option<()> {
+    let list = data.get(start..)?;
+    if *list.first()? == FIRST {
+        let run = &data[rest(data, start + 1, data.len())?..];
+        if run.len() != out.len() {
+            return None;
+        }
+        copy_floats(run, out);
+        return Some(());
+    }
+    if list.len() / 5 != out.len() / 4 || !list.len().is_multiple_of(5) {
+        return None;
+    }
+    for (place, one) in out.chunks_exact_mut(4).zip(list.chunks_exact(5)) {
+        if one[0] != FLOAT {
+            return None;
+        }
+        copy_floats(&one[1..], place);
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::put_varint;
+
+    #[test]
+    fn varints_of_every_length() {
+        for bits in 0..64 {
+            for value in [1u64 << bits, (1u64 << bits) - 1, (1u64 << bits) | 1, u64::MAX >> (63 - bits)] {
+                let mut bytes = Vec::new();
+                put_varint(&mut bytes, value);
+                let n = bytes.len();
+                assert_eq!(varint(&bytes, 0), Some((value, n)));
+                bytes.extend([0xff; 9]);
+                assert_eq!(varint(&bytes, 0), Some((value, n)), "{value:#x}");
+                assert_eq!(varint(&bytes[..n - 1], 0), None);
+            }
+        }
+        assert_eq!(varint(&[0x81, 0x80, 0], 0), Some((1, 3)));
+        assert_eq!(varint(&[0xff; 11], 0), None);
+    }
+
+    #[test]
+    fn heads_of_every_length() {
+        for n in 0..40 {
+            let key: Vec<u8> = (0..n).map(|i| i as u8 + 60).collect();
+            let head = Head::new(&key).unwrap();
+            let mut data = head.bytes.clone();
+            assert!(head.stands_at(&data, 0));
+            data.extend([7; 20]);
+            assert!(head.stands_at(&data, 0));
+            for i in 0..head.bytes.len() {
+                data[i] ^= 1;
+                assert!(!head.stands_at(&data, 0), "byte {i} of {n}");
+                data[i] ^= 1;
+            }
+        }
+        assert!(Head::new(&[b'x'; 128]).is_none());
+    }
+}

@@ -1,0 +1,41 @@
+//! The few things that only the operating system knows or does.
+#![allow(unsafe_code)]
+
+use gristmill_types::{Error, Kind, Result};
+
+/// Makes the calling thread give way to the one that trains.
+pub(crate) fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: setpriority takes plain numbers; 0 names the calling thread, and failure is harmless.
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, 0, 5);
+    }
+}
+
+/// Page faults of the calling thread that needed no reading from a disk; 0 where the system does not tell.
+pub(crate) fn page_faults() -> u64 {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: all zero is a valid rusage, and getrusage writes one to the address given.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+            usage
+        };
+        u64::try_from(usage.ru_minflt).unwrap_or(0)
+    }
+    #[cfg(not(target_os = "linux"))]
+    0
+}
+
+/// 64 bits from the operating system.
+///
+/// # Errors
+/// `Unknown` if it has none to give.
+pub fn entropy() -> Result<u64> {
+    let mut bytes = [0; 8];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes))
+        .map_err(|e| Error::new(Kind::Unknown, format!("cannot read random numbers of the system: {e}")))?;
+    Ok(u64::from_ne_bytes(bytes))
+}

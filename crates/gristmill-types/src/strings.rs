@@ -1,0 +1,225 @@
+//! Many byte strings as positions in shared buffers: a column of records or of their byte features takes no
+//! reference count and no allocation per string.
+
+use crate::{Buffer, Bytes};
+use std::sync::{Arc, OnceLock};
+
+/// Where one byte string lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct StrSpan {
+    /// Which of the buffers.
+    pub buffer: u32,
+    /// First byte in it.
+    pub start: u32,
+    /// Number of bytes.
+    pub len: u32,
+}
+
+/// Byte strings in shared buffers of at most 4 GiB each.
+pub struct Strings {
+    buffers: Vec<Arc<Buffer>>,
+    spans: Vec<StrSpan>,
+    /// The strings one by one, made when somebody asks for them so.
+    items: OnceLock<Vec<Bytes>>,
+}
+
+/// Largest buffer that spans can point into.
+const MOST: usize = u32::MAX as usize;
+
+impl Strings {
+    /// Strings at these places; `None` if one lies outside its buffer or a buffer is too large.
+    pub fn new(buffers: Vec<Arc<Buffer>>, spans: Vec<StrSpan>) -> Option<Self> {
+        let fits = |s: &StrSpan| {
+            buffers.get(s.buffer as usize).is_some_and(|b| s.start as usize + s.len as usize <= b.len())
+        };
+        (buffers.iter().all(|b| b.len() <= MOST) && spans.iter().all(fits)).then(|| Self {
+            buffers,
+            spans,
+            items: OnceLock::new(),
+        })
+    }
+
+    /// Strings that exist one by one, sharing their memory; `None` if a buffer is too large.
+    pub fn from_items(items: &[Bytes]) -> Option<Self> {
+        let mut out = Builder::default();
+        for item in items {
+            out.push(item)?;
+        }
+        Some(out.finish())
+    }
+
+    /// The buffers that spans point into.
+    #[inline]
+    pub fn buffers(&self) -> &[Arc<Buffer>] {
+        &self.buffers
+    }
+
+    /// Where the strings lie.
+    #[inline]
+    pub fn spans(&self) -> &[StrSpan] {
+        &self.spans
+    }
+
+    /// Number of strings.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there are no strings.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// String `i`.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[inline]
+    pub fn get(&self, i: usize) -> &[u8] {
+        let s = self.spans[i];
+        &self.buffers[s.buffer as usize].as_slice()[s.start as usize..s.start as usize + s.len as usize]
+    }
+
+    /// String `i`, sharing its memory.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn bytes(&self, i: usize) -> Bytes {
+        let s = self.spans[i];
+        Bytes::slice_of(&self.buffers[s.buffer as usize], s.start as usize, s.len as usize)
+    }
+
+    /// The strings one by one.
+    pub fn items(&self) -> &[Bytes] {
+        self.items.get_or_init(|| (0..self.len()).map(|i| self.bytes(i)).collect())
+    }
+
+    /// Strings `start..start + n` in memory of their own, if they fill less than half of what they share.
+    pub fn detached(&self, start: usize, n: usize) -> Option<Self> {
+        let spans = &self.spans[start..start + n];
+        let bytes: usize = spans.iter().map(|s| s.len as usize).sum();
+        let held: usize = self.buffers.iter().map(|b| b.len()).sum();
+        if bytes >= held / 2 || bytes > MOST {
+            return None;
+        }
+        let mut buffer = Buffer::recycled(bytes);
+        let mut out = Vec::with_capacity(n);
+        let mut at = 0;
+        for (i, s) in spans.iter().enumerate() {
+            let len = s.len as usize;
+            buffer.as_mut_slice()[at..at + len].copy_from_slice(self.get(start + i));
+            // `bytes` is at most MOST, so positions fit.
+            out.push(StrSpan { buffer: 0, start: at as u32, len: s.len });
+            at += len;
+        }
+        Some(Self { buffers: vec![Arc::new(buffer)], spans: out, items: OnceLock::new() })
+    }
+}
+
+impl std::fmt::Debug for Strings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} strings in {} buffers", self.spans.len(), self.buffers.len())
+    }
+}
+
+/// Puts strings of several tensors one after the other.
+#[derive(Default)]
+pub struct Builder {
+    buffers: Vec<Arc<Buffer>>,
+    spans: Vec<StrSpan>,
+}
+
+impl Builder {
+    /// Appends one string; `None` if its buffer is too large.
+    pub fn push(&mut self, item: &Bytes) -> Option<()> {
+        let Some((buffer, start)) = item.shared() else {
+            let buffer =
+                if self.buffers.is_empty() { self.buffer(&Arc::new(Buffer::recycled(0))) } else { 0 };
+            self.spans.push(StrSpan { buffer, start: 0, len: 0 });
+            return Some(());
+        };
+        if buffer.len() > MOST {
+            return None;
+        }
+        let (start, len) = (u32::try_from(start).ok()?, u32::try_from(item.len()).ok()?);
+        let buffer = self.buffer(buffer);
+        self.spans.push(StrSpan { buffer, start, len });
+        Some(())
+    }
+
+    /// Appends strings `start..start + n` of others.
+    pub fn extend(&mut self, from: &Strings, start: usize, n: usize) {
+        let spans = &from.spans[start..start + n];
+        let mut known: Vec<Option<u32>> = vec![None; from.buffers.len()];
+        self.spans.reserve(n);
+        for s in spans {
+            let which = s.buffer as usize;
+            let buffer = match known[which] {
+                Some(b) => b,
+                None => *known[which].insert(self.buffer(&from.buffers[which])),
+            };
+            self.spans.push(StrSpan { buffer, ..*s });
+        }
+    }
+
+    /// The number of that buffer here. Neighbours mostly share theirs.
+    fn buffer(&mut self, buffer: &Arc<Buffer>) -> u32 {
+        if self.buffers.last().is_none_or(|last| !Arc::ptr_eq(last, buffer)) {
+            self.buffers.push(Arc::clone(buffer));
+        }
+        // There are fewer buffers than strings in memory.
+        (self.buffers.len() - 1) as u32
+    }
+
+    /// All of them.
+    pub fn finish(self) -> Strings {
+        Strings { buffers: self.buffers, spans: self.spans, items: OnceLock::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Strings {
+        let buffers =
+            vec![Arc::new(Buffer::from_slice(b"0123456789")), Arc::new(Buffer::from_slice(b"abcdef"))];
+        let span = |buffer, start, len| StrSpan { buffer, start, len };
+        Strings::new(buffers, vec![span(0, 2, 3), span(1, 0, 2), span(1, 6, 0)]).unwrap()
+    }
+
+    #[test]
+    fn spans_items_and_joins_agree() {
+        let s = sample();
+        assert_eq!((s.get(0), s.get(1), s.get(2)), (&b"234"[..], &b"ab"[..], &b""[..]));
+        assert_eq!(s.items(), ["234".into(), "ab".into(), Bytes::EMPTY]);
+        let mut joined = Builder::default();
+        joined.extend(&s, 1, 2);
+        joined.push(&Bytes::EMPTY).unwrap();
+        joined.push(&"xy".into()).unwrap();
+        joined.extend(&s, 0, 2);
+        let joined = joined.finish();
+        let all: Vec<&[u8]> = (0..joined.len()).map(|i| joined.get(i)).collect();
+        assert_eq!(all, [&b"ab"[..], b"", b"", b"xy", b"234", b"ab"]);
+        assert_eq!(Strings::from_items(s.items()).unwrap().items(), s.items());
+    }
+
+    #[test]
+    fn small_parts_get_memory_of_their_own() {
+        let s = sample();
+        let own = s.detached(0, 2).unwrap();
+        assert_eq!((own.buffers().len(), own.get(0), own.get(1)), (1, &b"234"[..], &b"ab"[..]));
+        let whole = Strings::from_items(&["0123456789".into()]).unwrap();
+        assert!(whole.detached(0, 1).is_none());
+    }
+
+    #[test]
+    fn places_outside_are_refused() {
+        let buffers = vec![Arc::new(Buffer::from_slice(b"0123"))];
+        for (buffer, start, len) in [(0, 3, 2), (1, 0, 1), (0, u32::MAX, 1)] {
+            assert!(Strings::new(buffers.clone(), vec![StrSpan { buffer, start, len }]).is_none());
+        }
+    }
+}

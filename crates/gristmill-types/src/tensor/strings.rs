@@ -1,0 +1,129 @@
+//! String tensors.
+
+use super::{Data, Tensor};
+use crate::strings::Builder;
+use crate::{Bytes, DType, Error, Result, Shape, Strings};
+use std::sync::Arc;
+
+impl Tensor {
+    /// A string scalar.
+    pub fn string(value: impl Into<Bytes>) -> Self {
+        Self { dtype: DType::String, shape: Shape::SCALAR, data: Data::String(value.into()) }
+    }
+
+    /// A string tensor with these elements in row-major order.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there are not as many as the shape has.
+    pub fn strings(shape: Shape, items: Vec<Bytes>) -> Result<Self> {
+        counted(shape, items.len())?;
+        Ok(Self { dtype: DType::String, shape, data: Data::Strings { items: Arc::new(items), start: 0 } })
+    }
+
+    /// A string tensor of shape `[n]`.
+    pub fn string_vector(items: Vec<Bytes>) -> Self {
+        Self {
+            dtype: DType::String,
+            shape: Shape::vector(items.len()),
+            data: Data::Strings { items: Arc::new(items), start: 0 },
+        }
+    }
+
+    /// A string tensor over positions in shared buffers, in row-major order.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there are not as many as the shape has.
+    pub fn from_spans(shape: Shape, store: Arc<Strings>) -> Result<Self> {
+        counted(shape, store.len())?;
+        Ok(Self { dtype: DType::String, shape, data: Data::Spans { store, start: 0 } })
+    }
+
+    /// The elements of a string tensor; empty for other dtypes. Where they are held as positions in
+    /// shared buffers they are made on the first call: [`Tensor::string_slices`] takes no count of them.
+    pub fn as_strings(&self) -> &[Bytes] {
+        match &self.data {
+            Data::String(one) => std::slice::from_ref(one),
+            Data::Strings { items, start } => &items[*start..*start + self.count()],
+            Data::Spans { store, start } => &store.items()[*start..*start + self.count()],
+            _ => &[],
+        }
+    }
+
+    /// The elements of a string tensor as slices; none for other dtypes.
+    pub fn string_slices(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        let n = if self.dtype == DType::String { self.count() } else { 0 };
+        (0..n).map(move |i| match &self.data {
+            Data::String(one) => one.as_slice(),
+            Data::Strings { items, start } => items[start + i].as_slice(),
+            Data::Spans { store, start } => store.get(start + i),
+            _ => &[],
+        })
+    }
+
+    /// The elements of a string tensor as positions in shared buffers, beginning at the number given with
+    /// them; `None` for other dtypes and where a buffer is too large for that.
+    pub fn spans(&self) -> Option<(Arc<Strings>, usize)> {
+        match &self.data {
+            Data::String(one) => Some((Arc::new(Strings::from_items(std::slice::from_ref(one))?), 0)),
+            Data::Strings { .. } => Some((Arc::new(Strings::from_items(self.as_strings())?), 0)),
+            Data::Spans { store, start } => Some((Arc::clone(store), *start)),
+            _ => None,
+        }
+    }
+
+    /// The elements of string tensors one after the other, under a shape.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there are not as many as the shape has.
+    pub fn concat_strings(shape: Shape, parts: &[&Self]) -> Result<Self> {
+        let spans = || {
+            let mut out = Builder::default();
+            for part in parts {
+                match &part.data {
+                    Data::Spans { store, start } => out.extend(store, *start, part.count()),
+                    _ => part.as_strings().iter().try_for_each(|item| out.push(item))?,
+                }
+            }
+            Some(out.finish())
+        };
+        if parts.iter().any(|p| matches!(p.data, Data::Spans { .. }))
+            && let Some(store) = spans()
+        {
+            return Self::from_spans(shape, Arc::new(store));
+        }
+        Self::strings(shape, parts.iter().flat_map(|t| t.as_strings().iter().cloned()).collect())
+    }
+
+    /// Sum of the lengths.
+    pub(super) fn strings_byte_len(&self) -> usize {
+        match &self.data {
+            Data::Spans { store, start } => {
+                store.spans()[*start..*start + self.count()].iter().map(|s| s.len as usize).sum()
+            }
+            _ => self.as_strings().iter().map(Bytes::len).sum(),
+        }
+    }
+
+    /// See [`Tensor::detached`].
+    pub(super) fn detached_strings(self) -> Self {
+        let data = match &self.data {
+            Data::String(one) => Data::String(one.clone().detached()),
+            Data::Spans { store, start } => match store.detached(*start, self.count()) {
+                Some(own) => Data::Spans { store: Arc::new(own), start: 0 },
+                None => return self,
+            },
+            _ => {
+                let items = self.as_strings().iter().map(|s| s.clone().detached()).collect();
+                Data::Strings { items: Arc::new(items), start: 0 }
+            }
+        };
+        Self { data, ..self }
+    }
+}
+
+fn counted(shape: Shape, found: usize) -> Result<()> {
+    if shape.count() == found {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("{found} strings given for shape {shape}")))
+}
