@@ -59,10 +59,10 @@ wheel: toolchain $(STAMPS)/venv ## Builds an optimised wheel into build/wheels
 # Checking -----------------------------------------------------------------------------------------
 
 .PHONY: test
-test: toolchain fmt layers sizes ruff clippy rust-test native mypy py-test ## Everything that has to hold
+test: toolchain fmt layers sizes notices ruff clippy rust-test native mypy py-test ## Everything that has to hold
 
 .PHONY: lint
-lint: fmt layers sizes ruff clippy mypy ## All checks that run nothing
+lint: fmt layers sizes notices ruff clippy mypy ## All checks that run nothing
 
 .PHONY: fmt
 fmt: ## rustfmt
@@ -83,6 +83,10 @@ layers: ## Which crate may depend on which
 .PHONY: sizes
 sizes: ## No source file over the limit
 	cargo run --quiet $(LOCKED) --package xtask -- sizes
+
+.PHONY: notices
+notices: ## Whether THIRD-PARTY-NOTICES.txt fits Cargo.lock
+	cargo run --quiet $(LOCKED) --package xtask -- notices --check
 
 .PHONY: ruff
 ruff: $(STAMPS)/venv ## ruff, lints and format
@@ -114,7 +118,7 @@ format: $(STAMPS)/venv ## Formats Rust and Python
 # Showing ------------------------------------------------------------------------------------------
 
 .PHONY: demo
-demo: native ## Packs photos (IMAGES=folder of class folders) and streams them
+demo: native ## Packs photos (IMAGES=folder of class folders), streams them and trains a classifier
 	$(VENV)/bin/pip install --quiet --requirement tools/requirements-demo.txt
 	$(PY) tools/demo.py $(if $(IMAGES),--images "$(IMAGES)") $(DEMO_ARGS)
 

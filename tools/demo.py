@@ -1,6 +1,7 @@
-"""From a folder of photos to shuffled batches: packs record files, streams epochs, profiles a pass.
+"""From a folder of photos to a classifier: packs record files, streams epochs, profiles, trains.
 
 python tools/demo.py [--images FOLDER] [--out FOLDER] [--epochs 2] [--size 224] [--batch 64]
+                     [--train-epochs 5]
 
 FOLDER holds one folder of JPEGs per class. Without it, seeded crops of the photos that scikit-image
 ships are used.
@@ -142,6 +143,7 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--size", type=int, default=224, help="side of the images in pixels")
     parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--train-epochs", type=int, default=5, help="0 leaves training out")
     options = parser.parse_args()
     try:
         run(options)
@@ -155,7 +157,8 @@ def main() -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Packs, streams and profiles."""
+    """Packs, streams, profiles and trains."""
+    begun = time.perf_counter()
     images = options.images
     if images is None:
         images = options.out / "photos"
@@ -165,6 +168,11 @@ def run(options: argparse.Namespace) -> None:
     stream(dataset, packed, options.epochs)
     print("profile of one more pass, in batches:")
     print(dataset.profile(), flush=True)
+    if options.train_epochs > 0:
+        import demo_train
+
+        demo_train.train(packed.files, packed.classes, options.train_epochs)
+    print(f"all in {time.perf_counter() - begun:.0f} s")
 
 
 if __name__ == "__main__":

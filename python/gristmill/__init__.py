@@ -10,21 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill import (
     _native,
-    bitwise,
-    config,
     data,
-    distribute,
     errors,
-    image,
     io,
     math,
     nest,
-    python_io,
     ragged,
-    random,
     sparse,
     strings,
-    train,
 )
 from gristmill._array import (
     argsort,
@@ -85,6 +78,7 @@ from gristmill._create import (
     zeros_like,
 )
 from gristmill._functions import numpy_function, py_function
+from gristmill._tools import index, infer_spec, pack, salvage, verify
 from gristmill._trace import init_scope
 from gristmill.composite import RaggedTensor, SparseTensor
 from gristmill.convert import constant, convert_to_tensor, get_static_value
@@ -188,7 +182,7 @@ from gristmill.tensor import Tensor, is_tensor
 from gristmill.tensor_shape import TensorShape
 
 if TYPE_CHECKING:
-    from gristmill import keras
+    from gristmill import bitwise, config, distribute, image, keras, python_io, random, train
 
 __all__ = [
     "Assert",
@@ -262,6 +256,8 @@ __all__ = [
     "half",
     "identity",
     "image",
+    "index",
+    "infer_spec",
     "init_scope",
     "int16",
     "int32",
@@ -294,6 +290,7 @@ __all__ = [
     "one_hot",
     "ones",
     "ones_like",
+    "pack",
     "pad",
     "parse_example",
     "parse_single_example",
@@ -321,6 +318,7 @@ __all__ = [
     "reverse",
     "round",
     "rsqrt",
+    "salvage",
     "saturate_cast",
     "shape",
     "sigmoid",
@@ -354,6 +352,7 @@ __all__ = [
     "uint64",
     "uint8",
     "unstack",
+    "verify",
     "where",
     "write_file",
     "zeros",
@@ -362,10 +361,25 @@ __all__ = [
 
 __version__ = _native.__version__
 VERSION = __version__
-_LAZY = ("keras", "compat")
+# Loaded when first used: a program that only reads records should not wait for the image functions.
+_LAZY = (
+    "bitwise",
+    "compat",
+    "config",
+    "distribute",
+    "image",
+    "keras",
+    "python_io",
+    "random",
+    "train",
+)
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"gristmill.{name}")
     raise AttributeError(f"module 'gristmill' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -68,6 +68,7 @@ class FuncGraph:
     Attributes:
         outer: The graph of the function around it, if there is one.
         captured: Tensors of outer functions that it uses, in the order of the graph's captures.
+        watch: What looks on at the ops called, if anything does.
     """
 
     def __init__(self, inputs: Sequence[Spec], name: str = "function") -> None:
@@ -77,6 +78,7 @@ class FuncGraph:
         self.inputs = [_wrap_node(self, i, 0, spec) for i, spec in enumerate(inputs)]
         self.captured: list[Any] = []
         self.random_ops = 0
+        self.watch: Any = self.outer.watch if self.outer is not None else None
         self.finished = False
         self._capture_refs: dict[tuple[int, int, int], tuple[int, int]] = {}
         self._constants: dict[int, tuple[tuple[int, int], Any]] = {}
@@ -191,7 +193,10 @@ def call_n(name: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[Any]
         return [_wrap_value(v) for v in values]
     refs = [graph.ref(t) for t in inputs]
     made = graph.builder.call(name, refs, attrs, site())
-    return [_wrap_node(graph, node, out, spec) for node, out, spec in made]
+    outputs = [_wrap_node(graph, node, out, spec) for node, out, spec in made]
+    if graph.watch is not None:
+        graph.watch.call(name, inputs, attrs, outputs)
+    return outputs
 
 
 def call(name: str, inputs: Sequence[Any], **attrs: Any) -> Any:

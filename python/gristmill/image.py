@@ -252,8 +252,11 @@ def convert_image_dtype(
     image: Any, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Tensor:
     """Converts to another dtype and its range: 0 to 1 for floats, 0 to the maximum for integers."""
+    from gristmill.data._facts import floats_converted
+
     source = convert_to_tensor(image)
     target = dtypes.as_dtype(dtype)
+    floats_converted(source, target)
     if source.dtype is target:
         return source
     return _call("convert_image_dtype", [source], {"dtype": target, "saturate": saturate})

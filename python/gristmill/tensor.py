@@ -161,23 +161,34 @@ class EagerTensor(Tensor):
         """
         value = self._value
         if value.dtype == "string":
-            items = value.strings()
             if not value.shape:
-                return items[0]
-            return np.fromiter(items, dtype=object, count=len(items)).reshape(value.shape)
+                return value.string()
+            items = np.empty(value.shape, object)
+            value.strings_into(items)
+            return items
         view = self._view()
         if not value.shape:
             return view[()]
         return view if view.flags.writeable else view.copy()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array: np.ndarray[Any, Any] = np.asarray(self.numpy())
+        value = self._value
+        if value.dtype == "string":
+            array: np.ndarray[Any, Any] = np.asarray(self.numpy())
+            shared = False
+        else:
+            array, shared = self._view(), True
         if dtype is not None and array.dtype != dtype:
-            converted: np.ndarray[Any, Any] = np.array(array, dtype=dtype)
-            return converted
-        if copy is True or (copy is None and not array.flags.writeable):
-            copied: np.ndarray[Any, Any] = array.copy()
-            return copied
+            array, shared = array.astype(dtype), False
+        if copy is False:
+            if not shared or not array.flags.writeable:
+                raise ValueError(
+                    "the array cannot be made without a copy: its dtype is another, or its memory "
+                    "is shared\n  hint: np.asarray copies where it has to"
+                )
+            return array
+        if shared and (copy is True or not array.flags.writeable):
+            array = array.copy()
         return array
 
     def __dlpack__(self, **options: Any) -> Any:

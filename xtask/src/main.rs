@@ -1,20 +1,24 @@
-//! Checks of the source tree: `cargo run -p xtask -- layers` and `cargo run -p xtask -- sizes`.
+//! Checks of the source tree: `cargo run -p xtask -- layers`, `sizes`, `notices --check`; and
+//! `notices`, which writes the licences of the dependencies.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod layers;
+mod notices;
 mod sizes;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo run -p xtask -- layers | sizes";
+const USAGE: &str = "usage: cargo run -p xtask -- layers | sizes | notices [--check]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["layers"] => layers::check(&root()),
         ["sizes"] => sizes::check(&root()),
+        ["notices"] => notices::write(&root()),
+        ["notices", "--check"] => notices::check(&root()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -111,18 +111,8 @@ impl PyIterator {
         let (stages, seconds) = self.with(py, |it| it.report())?;
         let rows = stages.into_iter().map(|s| {
             let row = PyDict::new(py);
-            row.set_item("name", s.name)?;
-            for (key, n) in [
-                ("elements", s.elements),
-                ("blocks", s.blocks),
-                ("errors", s.errors),
-                ("busy_ns", s.busy_ns),
-                ("wait_ns", s.wait_ns),
-                ("bytes_out", s.bytes_out),
-                ("bytes_written", s.bytes_written),
-                ("bytes_copied", s.bytes_copied),
-                ("bytes_held", s.bytes_held),
-            ] {
+            row.set_item("name", &s.name)?;
+            for (key, n) in s.counters() {
                 row.set_item(key, n)?;
             }
             Ok(row)

@@ -162,7 +162,22 @@ impl PyValue {
 
     /// The elements of a string tensor in row-major order.
     fn strings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.dense()?.as_strings().iter().map(|s| PyBytes::new(py, s)))
+        PyList::new(py, self.dense()?.string_slices().map(|s| PyBytes::new(py, s)))
+    }
+
+    /// The only element of a string tensor.
+    fn string<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut all = self.dense()?.string_slices();
+        match (all.next(), all.next()) {
+            (Some(one), None) => Ok(PyBytes::new(py, one)),
+            _ => Err(invalid(format!("expected one string, found shape {}", self.shape_text()))),
+        }
+    }
+
+    /// Writes the elements of a string tensor into a C-contiguous NumPy array of objects of the same size.
+    fn strings_into(&self, array: &Bound<'_, PyAny>) -> PyResult<()> {
+        let t = self.dense()?;
+        memory::fill_objects(array, t.string_slices())
     }
 
     /// Row `i` of the outermost dimension.
@@ -294,7 +309,7 @@ impl PyValue {
                 (class.getattr("from_ragged")?, (wrap(&r.flat_values)?, splits).into_pyobject(py)?)
             }
             Value::Tensor(t) if t.dtype() == DType::String => {
-                let items = PyList::new(py, t.as_strings().iter().map(|s| PyBytes::new(py, s)))?;
+                let items = PyList::new(py, t.string_slices().map(|s| PyBytes::new(py, s)))?;
                 (class.getattr("from_strings")?, (t.dims().to_vec(), items).into_pyobject(py)?)
             }
             Value::Tensor(t) => (

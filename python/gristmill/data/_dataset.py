@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _native, _trace, dtypes
 from gristmill.convert import constant
 from gristmill.data import _structure as st
+from gristmill.data._facts import Facts, beside
 from gristmill.data._functions import integer, number, trace, trace_dataset
 from gristmill.data._iterator import Iterator, numpy_iterator
 from gristmill.data._keras import KerasAdapter, merged_class
@@ -24,6 +26,9 @@ from gristmill.data._sources import (
 from gristmill.errors import InvalidArgumentError
 from gristmill.tensor import Tensor
 
+if TYPE_CHECKING:
+    from gristmill.data._jax import JaxIterator
+
 _DEFAULT_CYCLE = 2
 
 
@@ -38,6 +43,7 @@ class Dataset(Sources, KerasAdapter):
     _plan: _native.Plan
     _structure: Any
     _options: Options | None = None
+    _facts: Facts = Facts()
 
     def __init__(self, variant_tensor: Any = None) -> None:
         raise TypeError("Dataset has no constructor: use Dataset.from_tensor_slices and its like")
@@ -49,12 +55,14 @@ class Dataset(Sources, KerasAdapter):
         made._structure = structure
         return made
 
-    def _like(self, plan: _native.Plan) -> Dataset:
-        return Dataset._make(plan, self._structure)
+    def _like(self, plan: _native.Plan, facts: Facts | None = None) -> Dataset:
+        made = Dataset._make(plan, self._structure)
+        made._facts = facts or self._facts
+        return made
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        return merged_class(type(self))
+        return merged_class(self)
 
     @property
     def element_spec(self) -> Any:
@@ -82,11 +90,15 @@ class Dataset(Sources, KerasAdapter):
             use_unbounded_threadpool: Accepted.
             name: Accepted.
         """
-        graph, captures, structure = trace(map_func, self._structure, self._plan.leaf_specs, "map")
+        graph, captures, structure, facts = trace(
+            map_func, self._structure, self._plan.leaf_specs, "map", self._facts
+        )
         plan = self._plan.map(
             graph, captures, st.native(structure), parallel(num_parallel_calls), deterministic
         )
-        return Dataset._make(plan, structure)
+        made = Dataset._make(plan, structure)
+        made._facts = facts
+        return made
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Keeps the elements for which a function returns true.
@@ -95,8 +107,10 @@ class Dataset(Sources, KerasAdapter):
             predicate: Takes the element as in `map` and returns a bool scalar.
             name: Accepted for TensorFlow's sake.
         """
-        graph, captures, _ = trace(predicate, self._structure, self._plan.leaf_specs, "filter")
-        return self._like(self._plan.filter(graph, captures))
+        graph, captures, _, facts = trace(
+            predicate, self._structure, self._plan.leaf_specs, "filter", self._facts
+        )
+        return self._like(self._plan.filter(graph, captures), facts)
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """Makes a dataset of each element and gives their elements one dataset after the other.
@@ -106,9 +120,11 @@ class Dataset(Sources, KerasAdapter):
             name: Accepted for TensorFlow's sake.
         """
         graph, captures, inner = trace_dataset(
-            map_func, self._structure, self._plan.leaf_specs, "flat_map"
+            map_func, self._structure, self._plan.leaf_specs, "flat_map", self._facts
         )
-        return Dataset._make(self._plan.flat_map(graph, captures, inner._plan), inner._structure)
+        plan = self._plan.flat_map(graph, captures, inner._plan)
+        joined: Dataset = inner._like(plan, self._facts.read(inner._facts))
+        return joined
 
     def interleave(
         self,
@@ -130,7 +146,7 @@ class Dataset(Sources, KerasAdapter):
             name: Accepted for TensorFlow's sake.
         """
         graph, captures, inner = trace_dataset(
-            map_func, self._structure, self._plan.leaf_specs, "interleave"
+            map_func, self._structure, self._plan.leaf_specs, "interleave", self._facts
         )
         calls = (
             None
@@ -152,7 +168,8 @@ class Dataset(Sources, KerasAdapter):
             block,
             parallel(num_parallel_calls),
         )
-        return Dataset._make(plan, inner._structure)
+        joined: Dataset = inner._like(plan, self._facts.read(inner._facts))
+        return joined
 
     def shuffle(
         self,
@@ -175,7 +192,8 @@ class Dataset(Sources, KerasAdapter):
             known = self._plan.cardinality
             buffer = max(known, 1) if known != UNKNOWN_CARDINALITY else 2**31
         again = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
-        return self._like(self._plan.shuffle(buffer, pair, unseeded, again))
+        plan = self._plan.shuffle(buffer, pair, unseeded, again)
+        return self._like(plan, self._facts.shuffle(again))
 
     def cache(self, filename: Any = "", name: str | None = None) -> Dataset:
         """Keeps the elements of the first pass in memory for those that follow.
@@ -188,25 +206,27 @@ class Dataset(Sources, KerasAdapter):
             raise NotImplementedError(
                 "cache(filename) is not supported\n  hint: cache() keeps the elements in memory"
             )
-        return self._like(self._plan.cache())
+        return self._like(self._plan.cache(), self._facts.cache())
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Gives the elements ``count`` times; without end if not given or -1."""
-        return self._like(self._plan.repeat(-1 if count is None else number(count, "count")))
+        times = -1 if count is None else number(count, "count")
+        return self._like(self._plan.repeat(times), self._facts.repeat(times))
 
     def take(self, count: Any, name: str | None = None) -> Dataset:
         """Gives the first ``count`` elements; all for -1."""
-        return self._like(self._plan.take(number(count, "count")))
+        n = number(count, "count")
+        return self._like(self._plan.take(n), self._facts.take(n, self._plan.cardinality))
 
     def skip(self, count: Any, name: str | None = None) -> Dataset:
         """Gives all but the first ``count`` elements; none for -1."""
-        return self._like(self._plan.skip(number(count, "count")))
+        n = number(count, "count")
+        return self._like(self._plan.skip(n), self._facts.skip(n))
 
     def shard(self, num_shards: Any, index: Any, name: str | None = None) -> Dataset:
         """Gives every ``num_shards``-th element from the ``index``-th on."""
-        return self._like(
-            self._plan.shard(number(num_shards, "num_shards"), number(index, "index"))
-        )
+        n, i = number(num_shards, "num_shards"), number(index, "index")
+        return self._like(self._plan.shard(n, i), self._facts.shard(i))
 
     def batch(
         self,
@@ -226,11 +246,12 @@ class Dataset(Sources, KerasAdapter):
             name: Accepted.
         """
         size = number(batch_size, "batch_size")
-        return self._like(self._plan.batch(size, bool(drop_remainder)))
+        facts = self._facts.batch(size, bool(drop_remainder), self._plan.cardinality)
+        return self._like(self._plan.batch(size, bool(drop_remainder)), facts)
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Takes elements apart along their first dimension."""
-        return self._like(self._plan.unbatch())
+        return self._like(self._plan.unbatch(), self._facts.unbatch())
 
     def prefetch(self, buffer_size: Any, name: str | None = None) -> Dataset:
         """Makes elements ahead of the reader: that many, or as the engine sees fit."""
@@ -240,7 +261,9 @@ class Dataset(Sources, KerasAdapter):
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Puts the position in front of each element, counted from ``start``."""
         plan = self._plan.enumerate(integer(start, "start"))
-        return Dataset._make(plan, (0, self._structure))
+        made = Dataset._make(plan, (0, self._structure))
+        made._facts = replace(self._facts, unscaled=(), path=None, records=None)
+        return made
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Gives this dataset's elements, then those of another.
@@ -255,7 +278,8 @@ class Dataset(Sources, KerasAdapter):
                 f"Incompatible dataset elements:\n  {self.element_spec} vs.   "
                 f"{dataset.element_spec}"
             )
-        return self._like(self._plan.concatenate(dataset._plan))
+        plan = self._plan.concatenate(dataset._plan)
+        return self._like(plan, beside([self._facts, dataset._facts]))
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """Drops the elements whose computation fails before this place."""
@@ -326,6 +350,26 @@ class Dataset(Sources, KerasAdapter):
                 where that one was. Without it the pass is new.
         """
         return Iterator(self, state=state)
+
+    def to_jax(self, sharding: Any = None, state: bytes | None = None) -> JaxIterator:
+        """Starts a pass that gives batches as JAX arrays, the next one always on its way.
+
+        The arrays lie over the pipeline's memory where JAX can use it as it is (on the CPU where
+        each device's part begins at a multiple of 64 bytes). 64-bit numbers become 32-bit ones
+        unless JAX has them switched on.
+
+        Args:
+            sharding: A `jax.sharding.Sharding`, or a structure of them like the elements; the
+                default device if not given. With several processes each gives its own rows.
+            state: What `JaxIterator.state` of a pass over the same plan returned.
+
+        Raises:
+            TypeError: If a component is a string, sparse or ragged tensor.
+            InvalidArgumentError: On ``next``, if a batch does not divide over the devices.
+        """
+        from gristmill.data._jax import JaxIterator
+
+        return JaxIterator(self, sharding, state)
 
     def get_single_element(self, name: str | None = None) -> Any:
         """Returns the only element.

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from gristmill import _native, _trace
 from gristmill.convert import convert_to_tensor
 from gristmill.data import _structure as st
+from gristmill.data._facts import Facts, Watch
+from gristmill.data._lints import without_foreign_draws
 from gristmill.errors import InvalidArgumentError
 from gristmill.tensor import SymbolicTensor, Tensor
 
+Graph = TypeVar("Graph", bound=_trace.FuncGraph)
 Operand = Any
 """What the native module takes for a number or tensor: a value, or (parameter, spec)."""
 
@@ -82,14 +85,37 @@ def _name(func: Callable[..., Any]) -> str:
     return getattr(func, "__name__", type(func).__name__)
 
 
-def _call(func: Callable[..., Any], structure: Any, graph: _trace.FuncGraph) -> Any:
-    args = st.pack(structure, graph.inputs)
-    return func(*args) if type(args) is tuple else func(args)
+def _traced(
+    graph: type[Graph],
+    func: Callable[..., Any],
+    structure: Any,
+    native_specs: Sequence[_trace.Spec],
+    where: str,
+    facts: Facts,
+) -> tuple[Graph, Any]:
+    """Calls a function with symbolic tensors; returns its graph and what it returned."""
+
+    def run() -> tuple[Graph, Any]:
+        made = graph(native_specs, _name(func))
+        made.watch = Watch(facts)
+        made.watch.begin(made.inputs)
+        with made:
+            args = st.pack(structure, made.inputs)
+            return made, func(*args) if type(args) is tuple else func(args)
+
+    if not callable(func):
+        raise TypeError(f"Dataset.{where}() takes a function, found {type(func).__name__}")
+    made: tuple[Graph, Any] = without_foreign_draws(func, where, run)
+    return made
 
 
 def trace(
-    func: Callable[..., Any], structure: Any, native_specs: Sequence[_trace.Spec], where: str
-) -> tuple[_native.Graph, list[Operand], Any]:
+    func: Callable[..., Any],
+    structure: Any,
+    native_specs: Sequence[_trace.Spec],
+    where: str,
+    facts: Facts,
+) -> tuple[_native.Graph, list[Operand], Any, Facts]:
     """Traces a function of an element.
 
     Args:
@@ -97,15 +123,14 @@ def trace(
         structure: How its element nests.
         native_specs: Specs of the element's components.
         where: The transformation, for messages.
+        facts: What is known of the elements.
 
     Returns:
-        The graph, operands for what it captured, and the structure of what it returns.
+        The graph, operands for what it captured, the structure of what it returns, and what is
+        known of that.
     """
-    if not callable(func):
-        raise TypeError(f"Dataset.{where}() takes a function, found {type(func).__name__}")
-    graph = _trace.FuncGraph(native_specs, _name(func))
+    graph, returned = _traced(_trace.FuncGraph, func, structure, native_specs, where, facts)
     with graph:
-        returned = _call(func, structure, graph)
         if returned is None:
             raise TypeError(
                 f"Unsupported return value from function passed to Dataset.{where}(): None."
@@ -117,11 +142,16 @@ def trace(
         for leaf in leaves:
             graph.ref(leaf)
         native = graph.finish(leaves)
-    return native, [operand(t) for t in graph.captured], st.placeholder(returned)
+    known = facts.filter(graph.watch) if where == "filter" else facts.map(graph.watch, leaves)
+    return native, [operand(t) for t in graph.captured], st.placeholder(returned), known
 
 
 def trace_dataset(
-    func: Callable[..., Any], structure: Any, native_specs: Sequence[_trace.Spec], where: str
+    func: Callable[..., Any],
+    structure: Any,
+    native_specs: Sequence[_trace.Spec],
+    where: str,
+    facts: Facts,
 ) -> tuple[_native.Graph, list[Operand], Any]:
     """Traces a function from an element to a dataset.
 
@@ -134,11 +164,8 @@ def trace_dataset(
     """
     from gristmill.data._dataset import Dataset
 
-    if not callable(func):
-        raise TypeError(f"Dataset.{where}() takes a function, found {type(func).__name__}")
-    graph = TemplateGraph(native_specs, _name(func))
+    graph, returned = _traced(TemplateGraph, func, structure, native_specs, where, facts)
     with graph:
-        returned = _call(func, structure, graph)
         if not isinstance(returned, Dataset):
             raise TypeError(f"`map_func` must return a `Dataset` object. Got {type(returned)}.")
         for t in graph.params:

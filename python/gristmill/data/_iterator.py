@@ -9,6 +9,7 @@ import numpy as np
 
 from gristmill import _native, _trace, dtypes
 from gristmill.data import _structure as st
+from gristmill.data._lints import peek
 from gristmill.specs import TypeSpec
 
 if TYPE_CHECKING:
@@ -26,11 +27,15 @@ def _tell(warnings: list[str]) -> None:
             logging.getLogger("gristmill").warning(text)
 
 
-def _frozen(value: _native.Value) -> Any:
+def frozen(value: _native.Value) -> Any:
     """Returns a value as ``as_numpy_iterator`` gives it: an array that cannot be written."""
     if value.kind == "dense" and value.dtype == "string":
-        items, shape = value.strings(), value.shape
-        return np.fromiter(items, object, len(items)).reshape(shape) if shape else items[0]
+        shape = value.shape
+        if not shape:
+            return value.string()
+        items = np.empty(shape, object)
+        value.strings_into(items)
+        return items
     if value.kind != "dense":
         tensor = _trace.wrap(value)
         return tensor.numpy() if hasattr(tensor, "numpy") else tensor
@@ -61,6 +66,7 @@ class Iterator:
         self._single = self._structure == 0
         self._wrap = wrap
         self._native = dataset._plan.iterate(state)
+        self._parses = dataset._facts.parses
         _tell(self._native.take_warnings())
 
     def __iter__(self) -> Iterator:
@@ -71,6 +77,9 @@ class Iterator:
         if values is None:
             _tell(self._native.take_warnings())
             raise StopIteration
+        if self._parses:
+            peek(self._parses)
+            self._parses = ()
         if self._single:
             return self._wrap(values[0])
         return st.pack(self._structure, map(self._wrap, values))
@@ -107,6 +116,6 @@ class Iterator:
         self._native.close()
 
 
-def numpy_iterator(dataset: Dataset) -> Iterator:
+def numpy_iterator(dataset: Dataset, state: bytes | None = None) -> Iterator:
     """Returns an iterator that gives NumPy values."""
-    return Iterator(dataset, _frozen)
+    return Iterator(dataset, frozen, state)

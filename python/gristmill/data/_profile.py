@@ -19,6 +19,12 @@ def _bytes(n: int) -> str:
     return ""
 
 
+def _ahead(stage: dict[str, Any]) -> str:
+    """Returns how full a stage's queue was in the mean when its reader came."""
+    room = stage["ahead_room"]
+    return f"{100 * stage['ahead_filled'] / room:.0f} %" if room else ""
+
+
 def _per_worker(stage: dict[str, Any], seconds: float) -> tuple[float, int]:
     """Returns the seconds for which each worker of a stage was busy, and how many workers that is.
 
@@ -72,13 +78,16 @@ def profile(dataset: Dataset, elements: int | None) -> str:
     pass_.close()
     lines = [f"{taken} elements in {seconds:.3f} s, {taken / seconds:.1f} a second"]
     lines.append(
-        f"{'stage':24} {'elements':>10} {'busy s':>9} {'wait s':>9} {'out':>10} {'copied':>10}"
+        f"{'stage':20} {'elements':>10} {'busy s':>8} {'wait s':>8} {'in':>9} {'out':>9} "
+        f"{'copied':>9} {'held':>9} {'faults':>8} {'ahead':>6}"
     )
     for s in stages:
+        out = max(s["bytes_out"], s["bytes_written"])
         lines.append(
-            f"{s['name']:24.24} {s['elements']:>10} {s['busy_ns'] / 1e9:>9.3f} "
-            f"{s['wait_ns'] / 1e9:>9.3f} {_bytes(max(s['bytes_out'], s['bytes_written'])):>10} "
-            f"{_bytes(s['bytes_copied']):>10}"
+            f"{s['name']:20.20} {s['elements']:>10} {s['busy_ns'] / 1e9:>8.3f} "
+            f"{s['wait_ns'] / 1e9:>8.3f} {_bytes(s['bytes_in']):>9} {_bytes(out):>9} "
+            f"{_bytes(s['bytes_copied']):>9} {_bytes(s['bytes_held_most']):>9} "
+            f"{s['page_faults']:>8} {_ahead(s):>6}"
         )
     lines.append(bottleneck(stages, seconds))
     return "\n".join(lines)

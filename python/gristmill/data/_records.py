@@ -7,7 +7,9 @@ from typing import Any
 
 from gristmill import _native, _trace, dtypes
 from gristmill.convert import convert_to_tensor
+from gristmill.data import _lints
 from gristmill.data._dataset import Dataset
+from gristmill.data._facts import Facts, first_path
 from gristmill.data._functions import integer, operand
 from gristmill.errors import InvalidArgumentError
 from gristmill.tensor import Tensor
@@ -52,7 +54,9 @@ class TFRecordDataset(Dataset):
 
         def read(paths: Any) -> Dataset:
             plan = _native.Plan.tf_record(operand(paths), kind, verify)
-            return Dataset._make(plan, 0)
+            made = Dataset._make(plan, 0)
+            made._facts = Facts(records=first_path(paths) or "")
+            return made
 
         made: Dataset
         if isinstance(filenames, Dataset):
@@ -71,10 +75,13 @@ class TFRecordDataset(Dataset):
                 made = read(paths)
         self._plan = made._plan
         self._structure = 0
+        self._facts = made._facts
 
 
 def _paths(filenames: Any) -> Tensor:
     if isinstance(filenames, (list, tuple)):
+        if not filenames:
+            _lints.no_files()
         filenames = [os.fspath(f) if hasattr(f, "__fspath__") else f for f in filenames]
     try:
         return convert_to_tensor(filenames, dtypes.string)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill import _native, dtypes
 from gristmill.convert import convert_to_tensor
+from gristmill.data import _lints
 from gristmill.data import _structure as st
+from gristmill.data._facts import Facts, beside, first_path
 from gristmill.data._functions import integer, number, operand
 from gristmill.dtypes import DTypeLike
 from gristmill.errors import InvalidArgumentError
@@ -146,7 +148,8 @@ class Sources:
         found = {os.fsencode(path) for p in names for path in _native.glob(p)}
         if not found:
             raise InvalidArgumentError(
-                f"list_files: No files matched pattern: {', '.join(names)}\n"
+                f"list_files: No files matched pattern: {', '.join(names)}; "
+                f"{_lints.nearest(names[0])}\n"
                 "  hint: patterns take *, ? and [...]; a path must match as a whole"
             )
         made = _slices(sorted(found), True)
@@ -175,12 +178,16 @@ class Sources:
                     f"`tf.data.Dataset` objects but encountered object of type {type(d)}."
                 )
         plan = _native.Plan.zip(st.native(datasets), [d._plan for d in inputs])
-        return Dataset._make(plan, st.pack(datasets, [d._structure for d in inputs]))
+        made = Dataset._make(plan, st.pack(datasets, [d._structure for d in inputs]))
+        made._facts = beside([d._facts for d in inputs])
+        return made
 
 
 def _slices(tensors: Any, paths: bool) -> Dataset:
     from gristmill.data._dataset import Dataset
 
+    if isinstance(tensors, list) and not tensors:
+        _lints.no_files()
     element = st.to_tensors(tensors)
     leaves = st.flatten(element)
     if not leaves:
@@ -192,4 +199,7 @@ def _slices(tensors: Any, paths: bool) -> Dataset:
                 "\n  hint: Dataset.from_tensors makes one element of scalars"
             )
     plan = _native.Plan.tensor_slices(st.native(element), [operand(t) for t in leaves], paths)
-    return Dataset._make(plan, st.placeholder(element))
+    made = Dataset._make(plan, st.placeholder(element))
+    if len(leaves) == 1 and getattr(leaves[0], "dtype", None) is dtypes.string:
+        made._facts = Facts(path=first_path(leaves[0]))
+    return made

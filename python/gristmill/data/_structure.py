@@ -29,6 +29,26 @@ def _flatten(s: Any, out: list[Any]) -> None:
         out.append(s)
 
 
+def names(structure: Any) -> list[str]:
+    """Returns what messages call the leaves, in the order of `flatten`."""
+    if not isinstance(structure, (Mapping, tuple)):
+        return ["the element"]
+    out: list[str] = []
+    _names(structure, "", out)
+    return [f"component {name}" for name in out]
+
+
+def _names(s: Any, above: str, out: list[str]) -> None:
+    if isinstance(s, Mapping):
+        for key in sorted(s):
+            _names(s[key], f"{above}[{key!r}]", out)
+    elif isinstance(s, tuple):
+        for i, item in enumerate(s):
+            _names(item, f"{above}[{i}]" if above else str(i), out)
+    elif s is not None:
+        out.append(above)
+
+
 def pack(structure: Any, leaves: Sequence[Any] | Iterator[Any]) -> Any:
     """Returns the structure with other leaves."""
     return _pack(structure, iter(leaves))

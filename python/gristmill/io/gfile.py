@@ -42,7 +42,12 @@ def glob(pattern: Any) -> list[str]:
         pattern: A pattern with ``*``, ``?`` and ``[...]``, or a list of patterns.
     """
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
-    return [p for one in patterns for p in _native.glob(_path(one))]
+    found = [p for one in patterns for p in _native.glob(_path(one))]
+    if not found:
+        from gristmill.data import _lints
+
+        _lints.matched_none([_path(one) for one in patterns])
+    return found
 
 
 def exists(path: PathLike) -> bool:

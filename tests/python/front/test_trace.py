@@ -1,5 +1,8 @@
 """Tensors in traced functions."""
 
+import ctypes
+import threading
+
 import numpy as np
 import pytest
 
@@ -88,3 +91,43 @@ def test_lists_with_tensors_are_stacked():
     with graph:
         t = gm.convert_to_tensor([x, 1, 2])
         assert (t.dtype, t.shape) == (gm.int32, [3])
+
+
+def test_a_function_is_called_once_inside_map():
+    calls = []
+
+    def f(x):
+        calls.append(threading.get_ident())
+        return x * 2
+
+    ds = gm.data.Dataset.range(1000).map(f, num_parallel_calls=4)
+    assert calls == [threading.get_ident()]
+    assert ds.element_spec == gm.TensorSpec([], gm.int64)
+    for _ in range(2):
+        assert sum(int(v) for v in ds.as_numpy_iterator()) == 999_000
+    assert len(calls) == 1, "neither a pass nor another transformation calls it again"
+    ds.map(f).filter(lambda x: x > 5)
+    assert len(calls) == 2
+
+
+def test_a_pipeline_runs_while_the_interpreter_is_held():
+    """A call into C that keeps the interpreter lock keeps no worker from working."""
+    hold = ctypes.PyDLL(None).usleep
+
+    def work(i):
+        image = gm.zeros([64, 64, 3]) + gm.cast(i, gm.float32)
+        return gm.reduce_sum(gm.image.resize(image, [256, 256]))
+
+    ds = gm.data.Dataset.range(1_000_000).map(work, num_parallel_calls=2).prefetch(1_000_000)
+    it = iter(ds)
+    next(it)
+
+    def made():
+        return next(s["elements"] for s in it.report()["stages"] if s["name"] == "map")
+
+    before = made()
+    hold(ctypes.c_uint(500_000))
+    # Whatever was made meanwhile was made without the lock: this thread held it all the time.
+    after = made()
+    it.close()
+    assert after - before >= 20, (before, after)

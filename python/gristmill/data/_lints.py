@@ -1,0 +1,320 @@
+"""Remarks on plans that run but rarely do what was meant.
+
+Each is told once per place through the logger ``"gristmill"``, with the user's line and the fix. A
+remark has a name; ``GRISTMILL_SILENCE=name,other`` in the environment (or ``all``) keeps it back,
+and so does a `logging.Filter` that looks at the ``lint`` attribute of the record.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import random
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gristmill import _native
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+SILENCE = "GRISTMILL_SILENCE"
+
+
+class Lint(NamedTuple):
+    """One kind of remark.
+
+    Attributes:
+        name: What silences it.
+        message: What is wrong, with places for what was found.
+        fix: What to write instead.
+    """
+
+    name: str
+    message: str
+    fix: str
+
+
+LINTS = {
+    lint.name: lint
+    for lint in (
+        Lint(
+            "shuffle-split",
+            "there are {cuts} of one dataset that is shuffled anew in every pass (the shuffle at "
+            "{shuffle}): they share elements",
+            "split before shuffle, or shuffle(…, reshuffle_each_iteration=False)",
+        ),
+        Lint(
+            "repeat-before-shuffle",
+            "shuffle after repeat mixes the epochs: an element may come twice before another one "
+            "comes at all",
+            "put shuffle before repeat",
+        ),
+        Lint(
+            "float-image-dtype",
+            "convert_image_dtype does not scale floats, and this {dtype} image holds 0 to {top} "
+            "(it was made of {source} by {op})",
+            "call convert_image_dtype on the {source} image, before {op}; or divide by {top}",
+        ),
+        Lint(
+            "absent-feature",
+            "feature '{key}' is declared but none of the first {count} records of {path} has it, "
+            "so that its default stands in for it; they have {present}",
+            "{hint}",
+        ),
+        Lint(
+            "partial-batch",
+            "the last batch has {rows} rows and the others {size}: a compiled step is compiled "
+            "twice, and {rows} rows may not divide over the devices",
+            "batch({size}, drop_remainder=True)",
+        ),
+        Lint(
+            "cache-after-random",
+            "cache keeps what the random op at {site} gave in the first pass: every epoch sees the "
+            "same augmentation",
+            "put cache before the map that augments",
+        ),
+        Lint(
+            "glob-no-match",
+            "a dataset of no files: {patterns} matched none; {nearest}",
+            "patterns take *, ? and [...], and a path must match as a whole",
+        ),
+        Lint(
+            "keras-batch-size",
+            "batch_size={size} has no effect: the dataset comes in batches of its own",
+            "leave it out, and set the size by Dataset.batch",
+        ),
+    )
+}
+
+_told: set[tuple[str, str]] = set()
+# Packages whose lines are not the user's.
+_BELOW = ("gristmill", "keras", "jax")
+
+
+def _line() -> str:
+    """Returns ``file.py:41`` of the innermost caller outside `_BELOW`."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _BELOW:
+            return f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "?"
+
+
+def tell(name: str, site: str | None = None, /, **found: Any) -> None:
+    """Logs a remark, unless it is silenced or was made for that place before.
+
+    Args:
+        name: A key of `LINTS`.
+        site: The user's line; that of the innermost caller outside this package if not given.
+        **found: What the message names.
+    """
+    lint = LINTS[name]
+    where = site or _line()
+    if (name, where) in _told:
+        return
+    _told.add((name, where))
+    silenced = {part.strip() for part in os.environ.get(SILENCE, "").split(",")}
+    if name in silenced or "all" in silenced:
+        return
+    import logging
+
+    text = f"{lint.message.format(**found)}, at {where}\n  hint: {lint.fix.format(**found)}"
+    logging.getLogger("gristmill").warning(
+        f"{text}\n  ({SILENCE}={name} silences this)", extra={"lint": name}
+    )
+
+
+class Parse(NamedTuple):
+    """A parse of the records of a file.
+
+    Attributes:
+        path: The first file of the records.
+        keys: Declared features that are no error where they are absent.
+        site: The user's line.
+    """
+
+    path: str
+    keys: tuple[str, ...]
+    site: str
+
+
+# So many records are looked at, unless they are larger than that.
+_PEEK_RECORDS = 32
+_PEEK_BYTES = 4 << 20
+_peeked: set[Parse] = set()
+
+
+def peek(parses: Sequence[Parse]) -> None:
+    """Looks whether the features of parses occur in the first records, once for each parse."""
+    for parse in parses:
+        if parse not in _peeked:
+            _peeked.add(parse)
+            _peek(parse)
+
+
+def _peek(parse: Parse) -> None:
+    # What is read from a pipe is gone from it.
+    if not os.path.isfile(parse.path):  # noqa: PTH113
+        return
+    records = _native.Plan.tf_record(
+        _native.Value.from_strings([], [os.fsencode(parse.path)]), None, True
+    ).iterate(None)
+    present: set[str] = set()
+    count = size = 0
+    try:
+        while count < _PEEK_RECORDS and size < _PEEK_BYTES:
+            values = records.next()
+            if values is None:
+                break
+            (data,) = values[0].strings()
+            present |= set(_native.decode_example(data) or ())
+            count += 1
+            size += len(data)
+    except Exception:
+        # What is wrong with the file is told by the pass itself.
+        return
+    finally:
+        records.close()
+    absent = [key for key in parse.keys if key not in present]
+    if not count or not absent:
+        return
+    # A name that is nearly one of those present is the likelier mistake.
+    near = {key: difflib.get_close_matches(key, present, 1) for key in absent}
+    key = next((k for k in absent if near[k]), absent[0])
+    hint = f"did you mean '{near[key][0]}'?" if near[key] else "correct the name or leave it out"
+    names = ", ".join(f"'{name}'" for name in sorted(present)) or "no feature"
+    tell(
+        "absent-feature",
+        parse.site,
+        key=key,
+        count=count,
+        path=parse.path,
+        present=names,
+        hint=hint,
+    )
+
+
+_unmatched: list[str] = []
+
+
+def matched_none(patterns: Sequence[str]) -> None:
+    """Remembers that a glob gave nothing: a dataset made of it is worth a remark."""
+    _unmatched[:] = patterns
+
+
+def no_files() -> None:
+    """Remarks that a dataset is made of an empty list, if a glob has just matched nothing."""
+    if _unmatched:
+        patterns = ", ".join(f"'{p}'" for p in _unmatched)
+        tell("glob-no-match", patterns=patterns, nearest=nearest(_unmatched[0]))
+
+
+def nearest(pattern: str) -> str:
+    """Says which folder on the way to a pattern exists, and what is in it."""
+    if "://" in pattern:
+        return f"nothing is known of {pattern.partition('://')[0]}:// paths near it"
+    folder = os.path.dirname(pattern)  # noqa: PTH120, a pattern is no path
+    while folder and (any(c in folder for c in "*?[") or not _native.isdir(folder)):
+        shorter = os.path.dirname(folder)  # noqa: PTH120
+        if shorter == folder:
+            break
+        folder = shorter
+    names = [name for name, _ in _native.listdir(folder or ".")]
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    holds = f"holds {len(names)} entries ({shown})" if names else "is empty"
+    return f"the nearest folder that exists, '{folder or '.'}', {holds}"
+
+
+def _generators(func: Callable[..., Any]) -> list[tuple[str, Any]]:
+    """Finds the random generators of NumPy and Python that a function refers to by name."""
+    func = getattr(func, "func", func)
+    func = getattr(func, "__func__", func)
+    code = getattr(func, "__code__", None)
+    if code is None:
+        return []
+    named: dict[str, Any] = {}
+    names = set(code.co_names)
+    for const in code.co_consts:
+        names |= set(getattr(const, "co_names", ()))
+    for name in names:
+        named[name] = func.__globals__.get(name)
+    for name, cell in zip(code.co_freevars, func.__closure__ or (), strict=True):
+        try:
+            named[name] = cell.cell_contents
+        except ValueError:
+            continue
+    numpy = sys.modules.get("numpy.random")
+    kinds: tuple[type, ...] = (random.Random,)
+    if numpy is not None:
+        kinds += (numpy.Generator, numpy.RandomState)
+    return [(name, value) for name, value in named.items() if isinstance(value, kinds)]
+
+
+def _fingerprint(generators: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The states of random generators, by the name that a message gives them."""
+    states: dict[str, Any] = {"random": random.getstate()}
+    numpy = sys.modules.get("numpy.random")
+    if numpy is not None:
+        # Key, position and the normal deviate kept back, as bytes to be compared at once.
+        _, key, *rest = numpy.get_state()
+        states["np.random"] = (key.tobytes(), *rest)
+    for name, generator in generators:
+        if isinstance(generator, random.Random):
+            states[name] = generator.getstate()
+        elif hasattr(generator, "bit_generator"):
+            states[name] = repr(generator.bit_generator.state)
+        else:
+            states[name] = repr(generator.get_state(legacy=False))
+    return states
+
+
+_AGAIN = 2
+
+
+def without_foreign_draws(func: Callable[..., Any], where: str, run: Callable[[], Any]) -> Any:
+    """Traces a function and refuses that it draws from NumPy's or Python's random generators.
+
+    A function is called once, so that what it drew would be the same for every element.
+
+    Args:
+        func: The function.
+        where: The transformation, for the message.
+        run: Traces the function, from the start each time.
+
+    Returns:
+        What the first ``run`` returned.
+
+    Raises:
+        TypeError: If a generator has moved. Where there are other Python threads, which may have
+            drawn, it must move each time that the function is traced again.
+    """
+    generators = _generators(func)
+    traced, moved = _moved(generators, run)
+    for _ in range(_AGAIN if threading.active_count() > 1 else 0):
+        if moved is not None:
+            _, moved = _moved(generators, run)
+    if moved is None:
+        return traced
+    code = getattr(func, "__code__", None)
+    place = (
+        f"{code.co_filename.rpartition(os.sep)[2]}:{code.co_firstlineno}"
+        if code is not None
+        else _line()
+    )
+    raise TypeError(
+        f"the function given to Dataset.{where}() at {place} draws from {moved}: it is called "
+        "once, so that every element gets the same number\n"
+        "  hint: draw with gm.random or gm.image.random_*"
+    )
+
+
+def _moved(generators: list[tuple[str, Any]], run: Callable[[], Any]) -> tuple[Any, str | None]:
+    """Runs, and names a generator that was drawn from meanwhile."""
+    before = _fingerprint(generators)
+    result = run()
+    after = _fingerprint(generators)
+    return result, next((name for name in before if before[name] != after[name]), None)

@@ -1,0 +1,1 @@
+"""Keras, JAX, NumPy, and the examples: what runs outside this package on its batches."""
