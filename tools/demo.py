@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import sys
 import time
 from pathlib import Path
@@ -21,7 +20,6 @@ import gristmill as gm
 
 SHARDS = 16
 PHOTOS = 1_000
-SUFFIXES = {".jpg", ".jpeg"}
 
 
 class Packed(NamedTuple):
@@ -47,39 +45,23 @@ def make_photos(folder: Path) -> None:
 
 
 def pack(images: Path, out: Path) -> Packed:
-    """Writes the photos below ``images``, in a seeded order, into 16 record files."""
-    if not images.is_dir():
-        raise SystemExit(f"there is no folder {images}")
-    found = sorted(
-        path for path in images.glob("*/*") if path.suffix.lower() in SUFFIXES and path.is_file()
-    )
-    if not found:
-        raise SystemExit(f"no photos in {images}: expected folders of .jpg files, one per class")
-    classes = sorted({path.parent.name for path in found})
-    random.Random(7).shuffle(found)
-    out.mkdir(parents=True, exist_ok=True)
-    train = gm.train
-    names, size_bytes = [], 0
+    """Packs the photos below ``images`` into 16 record files."""
     start = time.perf_counter()
-    for shard in range(SHARDS):
-        names.append(str(out / f"photos-{shard:02d}-of-{SHARDS}.tfrecord"))
-        with gm.io.TFRecordWriter(names[-1]) as writer:
-            for path in found[shard::SHARDS]:
-                jpeg = path.read_bytes()
-                size_bytes += len(jpeg)
-                label = classes.index(path.parent.name)
-                feature = {
-                    "image": train.Feature(bytes_list=train.BytesList(value=[jpeg])),
-                    "label": train.Feature(int64_list=train.Int64List(value=[label])),
-                }
-                example = train.Example(features=train.Features(feature=feature))
-                writer.write(example.SerializeToString())
-    seconds = time.perf_counter() - start
-    print(
-        f"packed {len(found):,} photos of {len(classes)} classes ({size_bytes / 1e6:.1f} MB) "
-        f"into {SHARDS} files in {seconds:.2f} s, {size_bytes / 1e6 / seconds:.0f} MB/s"
+    report = gm.pack(
+        images, out, shards=SHARDS, seed=7, on_error="skip", name="photos", overwrite=True
     )
-    return Packed(names, classes, len(found), size_bytes)
+    seconds = time.perf_counter() - start
+    (split,) = report["splits"]
+    size_bytes, photos = report["source"]["bytes"], report["records"]
+    print(
+        f"packed {photos:,} photos of {len(report['class_names'])} classes "
+        f"({size_bytes / 1e6:.1f} MB) into {len(split['shards'])} files in {seconds:.2f} s, "
+        f"{size_bytes / 1e6 / seconds:.0f} MB/s"
+    )
+    for file in report["source"]["skipped"]["files"]:
+        print(f"  left out {file['path']}: {file['reason']}")
+    files = [str(out / shard["file"]) for shard in split["shards"]]
+    return Packed(files, report["class_names"], photos, size_bytes)
 
 
 def pipeline(files: list[str], size: int, batch: int) -> Any:

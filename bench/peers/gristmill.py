@@ -4,6 +4,7 @@ Each function ``wN__variant(c)`` is one row of workload N and returns an iterato
 workload asks for; ``c`` names the files and sizes.
 """
 
+import pathlib
 import time
 
 import gristmill as tf
@@ -98,6 +99,26 @@ def w3__autotune(c):
 
 def w3__ordered(c):
     return _images(c, ordered=True)
+
+
+# Packing ------------------------------------------------------------------------------------------
+
+
+def _pack(c, **options):
+    """Packs the class folders of photos into 16 shards in a folder of their own."""
+    out = pathlib.Path(c.tmp())
+    tf.pack(pathlib.Path(c.data) / "jpeg", out, shards=16, **options)
+    # The harness walks every file of the folder as records.
+    (out / "dataset.json").unlink()
+    return {"folder": str(out)}
+
+
+def w5__copy_bytes(c):
+    return _pack(c)
+
+
+def w5__resize_reencode(c):
+    return _pack(c, resize=(192, 192), fit="crop")
 
 
 # Elements without work ----------------------------------------------------------------------------

@@ -127,7 +127,7 @@ def infer_spec(
         DataLossError: A file is damaged.
         NotFoundError: There is no such file.
     """
-    report = _report(_native.tools_info(_paths(files), limit, True))
+    report = _report(_native.tools_infer_spec(_paths(files), limit))
     features = {f["name"]: _feature(f) for f in report["features"] if f["kind"] in _DTYPES}
     if report["kind"] != "sequence_example":
         return features

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +23,11 @@ PAGES = [
     "CONTRIBUTING.md",
     *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")),
 ]
-#: A fenced block of Python, and the fenced text right behind it if there is one: what it prints.
-BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+#: A fenced block of Python or shell, and the fenced text right behind it if there is one: what it
+#: prints.
+BLOCK = re.compile(
+    r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL
+)
 
 
 def _text(page: str) -> str:
@@ -39,13 +45,40 @@ def _photos(folder: Path) -> None:
             (folder / name / f"{i}.jpg").write_bytes(jpeg)
 
 
+def _shell(source: str) -> None:
+    """Runs the command line's own commands; of the others, checks what can be checked."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for line in source.splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["gristmill"]:
+            command = "import sys; from gristmill._tools import main; sys.exit(main())"
+            done = subprocess.run(
+                [sys.executable, "-c", command, *words[1:]],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, f"{line}: {done.stderr}"
+        elif words[:1] == ["make"]:
+            assert words[1] in targets, line
+        else:
+            assert not words or words[:2] == ["pip", "install"], line
+
+
 def test_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    pytest.importorskip(
+        "keras", reason="the README trains with Keras on JAX: pip install keras jax"
+    )
     _photos(tmp_path / "flowers")
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "readme"}
     blocks = BLOCK.findall(_text("README.md"))
-    assert len(blocks) >= 8
-    for source, printed in blocks:
+    assert len(blocks) >= 12
+    for language, source, printed in blocks:
+        if language == "sh":
+            _shell(source)
+            continue
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             exec(compile(source, "train.py", "exec"), names)

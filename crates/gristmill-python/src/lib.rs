@@ -14,6 +14,7 @@ mod memory;
 mod op;
 mod plan;
 mod spec;
+mod tools;
 mod value;
 
 use pyo3::prelude::*;
@@ -31,5 +32,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<iterator::PyIterator>()?;
     op::add(m)?;
     example::add(m)?;
-    files::add(m)
+    files::add(m)?;
+    tools::add(m)
 }

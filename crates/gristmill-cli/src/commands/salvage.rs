@@ -1,0 +1,79 @@
+//! `gristmill salvage`.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use gristmill_tools::salvage::salvage;
+use gristmill_types::{Error, Kind, Result};
+
+use super::output::Output;
+use super::{Context, to_json};
+use crate::exit;
+use crate::show::{bytes, count, grouped};
+
+/// Stretches shown as text.
+const SHOWN: usize = 20;
+
+/// Writes the intact records of a damaged file to a new one
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Says which bytes were lost. The exit code is 1 when something was lost, 0 when the file was \
+    whole.\n\nExamples:\n  \
+    gristmill salvage bad.tfrecord good.tfrecord\n  \
+    gristmill salvage bad.tfrecord good.tfrecord --report lost.json"
+)]
+pub(crate) struct Args {
+    /// The damaged file
+    #[arg(value_name = "IN")]
+    input: OsString,
+    /// The file to write
+    #[arg(value_name = "OUT")]
+    output: OsString,
+    /// Also writes the report to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<OsString>,
+    #[command(flatten)]
+    how: Output,
+}
+
+impl Args {
+    pub(crate) fn run(self, cx: &mut Context<'_>) -> Result<i32> {
+        let report = salvage(&self.input, &self.output, &self.how.options(), cx.bar)?;
+        if let Some(path) = &self.report {
+            let text = to_json(&report, true)?;
+            let written = std::fs::File::create(path).and_then(|mut file| writeln!(file, "{text}"));
+            written.map_err(|e| {
+                Error::new(Kind::Unknown, format!("cannot write the report: {e}"))
+                    .in_file(path.to_string_lossy())
+            })?;
+        }
+        if !cx.as_json(&report)? {
+            let out = &report.output;
+            cx.line(format!("{}: {} saved, {}", out.path, count(out.records, "record"), bytes(out.bytes)));
+            for lost in report.lost.iter().take(SHOWN) {
+                cx.line(format!(
+                    "lost: bytes {} to {} ({}), after {}",
+                    lost.start,
+                    lost.end,
+                    bytes(lost.end - lost.start),
+                    count(lost.after_records, "intact record")
+                ));
+            }
+            if report.lost_stretches > SHOWN as u64 {
+                cx.line(format!("and {} more", grouped(report.lost_stretches - SHOWN as u64)));
+            }
+            if let Some(error) = &report.stream_error {
+                cx.line(format!("the compressed data could not be read further: {error}"));
+            }
+            match report.ok() {
+                true => cx.line("nothing was lost"),
+                false => cx.line(format!(
+                    "{} lost in {}",
+                    bytes(report.lost_bytes),
+                    count(report.lost_stretches, "place")
+                )),
+            }
+        }
+        Ok(if report.ok() { exit::OK } else { exit::DATA })
+    }
+}

@@ -1,0 +1,58 @@
+//! Standard output: buffered, and quiet once nobody reads any more.
+
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+
+/// Where results go.
+pub(crate) struct Screen {
+    out: BufWriter<Stdout>,
+    /// The reader went away, as `head` does when it has enough: not an error.
+    closed: bool,
+    failed: Option<io::Error>,
+}
+
+impl Screen {
+    pub(crate) fn new() -> Self {
+        Self { out: BufWriter::new(io::stdout()), closed: false, failed: None }
+    }
+
+    /// Writes a line; failures show in [`Screen::is_done`] and [`Screen::finish`].
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) {
+        if self.is_done() {
+            return;
+        }
+        let result = self.out.write_all(text.as_ref().as_bytes()).and_then(|()| self.out.write_all(b"\n"));
+        self.note(result);
+    }
+
+    /// Shows what was written so far.
+    pub(crate) fn flush(&mut self) {
+        if !self.is_done() {
+            let result = self.out.flush();
+            self.note(result);
+        }
+    }
+
+    fn note(&mut self, result: io::Result<()>) {
+        match result {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.closed = true,
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    /// Whether writing more is of no use.
+    pub(crate) fn is_done(&self) -> bool {
+        self.closed || self.failed.is_some()
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The first that writing met, unless the reader just went away.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.flush();
+        // What could not be written is not tried again.
+        let _ = self.out.into_parts();
+        self.failed.map_or(Ok(()), Err)
+    }
+}

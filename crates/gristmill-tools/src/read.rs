@@ -1,0 +1,160 @@
+//! Reading the records of one file, with its place in every error and its progress told.
+
+use std::ffi::OsStr;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
+
+use gristmill_record::{Compression, EndInfo, ReadError, ReaderOptions, RecordReader, Span};
+use gristmill_storage::{Source, Stores};
+use gristmill_types::{Error, Frame, Kind, Result};
+
+use crate::progress::Progress;
+
+/// Records looked at between two questions whether to stop.
+const RECORDS_AT_ONCE: usize = 4096;
+
+/// One record where it lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordAt<'a> {
+    /// Position in the file, from 0.
+    pub(crate) index: u64,
+    /// Where the frame begins, in bytes of the (decompressed) stream.
+    pub(crate) offset: u64,
+    /// The payload.
+    pub(crate) payload: &'a [u8],
+}
+
+/// A file whose reads advance a progress; its steps are the bytes of the file.
+pub(crate) struct Tracked<'p> {
+    inner: Box<dyn Source>,
+    progress: &'p dyn Progress,
+}
+
+impl Read for Tracked<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.progress.cancelled() {
+            // Jobs ask for themselves too; this ends a search through bytes that hold no record.
+            return Err(io::Error::other("stopped before the end"));
+        }
+        let n = self.inner.read(into)?;
+        self.progress.advance(n as u64, n as u64);
+        Ok(n)
+    }
+}
+
+impl Seek for Tracked<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to)
+    }
+}
+
+/// A reader over a file.
+pub(crate) type Reader<'p> = RecordReader<Tracked<'p>>;
+
+/// The error with the file's name.
+pub(crate) fn in_file(error: ReadError, path: &OsStr) -> Error {
+    Error::from(error).in_file(path.to_string_lossy())
+}
+
+/// The error for a job that was asked to stop.
+pub(crate) fn stopped() -> Error {
+    Error::new(Kind::Cancelled, "stopped before the end")
+}
+
+/// An error of kind `Cancelled` once the caller wants the job to stop.
+pub(crate) fn go_on(progress: &dyn Progress) -> Result<()> {
+    if progress.cancelled() { Err(stopped()) } else { Ok(()) }
+}
+
+/// Opens a file as it is, and says how many bytes it has.
+pub(crate) fn open_raw<'p>(path: &OsStr, progress: &'p dyn Progress) -> Result<(Tracked<'p>, u64)> {
+    let stores = Stores::default();
+    let inner = stores.of(path)?.open(path)?;
+    let size = inner.size();
+    Ok((Tracked { inner, progress }, size))
+}
+
+/// How a file of that size is read. Devices and pipes have none.
+pub(crate) fn options_for(size: u64) -> ReaderOptions {
+    ReaderOptions { size: Some(size).filter(|&s| s > 0), ..ReaderOptions::default() }
+}
+
+/// Opens a record file; its compression is found from its bytes.
+pub(crate) fn open<'p>(path: &OsStr, progress: &'p dyn Progress) -> Result<(Reader<'p>, u64)> {
+    let (source, size) = open_raw(path, progress)?;
+    let reader = RecordReader::open(source, &options_for(size))
+        .map_err(|e| if progress.cancelled() { stopped() } else { in_file(e, path) })?;
+    Ok((reader, size))
+}
+
+/// Gives every record of a reader to `f` until it breaks or the file ends; `None` after a break.
+///
+/// # Errors
+/// `Ok(Err(..))` in the data's own error; `Cancelled`; what `f` returns.
+pub(crate) fn each_of(
+    reader: &mut Reader<'_>,
+    progress: &dyn Progress,
+    mut f: impl FnMut(RecordAt<'_>) -> Result<ControlFlow<()>>,
+) -> Result<Result<Option<EndInfo>, ReadError>> {
+    let (mut buffer, mut spans) = (Vec::new(), Vec::<Span>::new());
+    loop {
+        go_on(progress)?;
+        let chunk = match reader.next_chunk(&mut buffer, RECORDS_AT_ONCE, &mut spans) {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => return Ok(Ok(reader.end())),
+            Err(error) => {
+                go_on(progress)?;
+                return Ok(Err(error));
+            }
+        };
+        for (index, span) in (chunk.first_index..).zip(&spans) {
+            let record = RecordAt { index, offset: chunk.frame_offset(*span), payload: span.of(&buffer) };
+            if f(record)?.is_break() {
+                return Ok(Ok(None));
+            }
+        }
+    }
+}
+
+/// Gives every record of a file to `f`; the first damage ends it with an error that names file and record.
+pub(crate) fn each_record(
+    path: &OsStr,
+    progress: &dyn Progress,
+    mut f: impl FnMut(RecordAt<'_>) -> Result<()>,
+) -> Result<Compression> {
+    let (mut reader, _) = open(path, progress)?;
+    let read = each_of(&mut reader, progress, |record| f(record).map(ControlFlow::Continue))?;
+    match read {
+        Ok(end) => {
+            if let Some(end) = end {
+                note_end(path, end, progress);
+            }
+            Ok(reader.compression())
+        }
+        Err(error) => Err(at_record(error, &reader, path)),
+    }
+}
+
+/// The error that stopped a reader, with the record and the file.
+pub(crate) fn at_record(error: ReadError, reader: &Reader<'_>, path: &OsStr) -> Error {
+    let damaged = matches!(error, ReadError::Frame(_) | ReadError::Codec(_));
+    let mut error = Error::from(error);
+    if damaged {
+        // The reader's own hint speaks of pipelines.
+        error = Error::new(error.kind(), error.message())
+            .frame(Frame::Record { index: reader.index(), offset: reader.offset() })
+            .hint("'gristmill salvage IN OUT' keeps the intact records");
+    }
+    error.in_file(path.to_string_lossy())
+}
+
+/// Tells the user of an odd end that readers pass over in silence.
+fn note_end(path: &OsStr, end: EndInfo, progress: &dyn Progress) {
+    let path = path.to_string_lossy();
+    if end.tail_bytes > 0 {
+        progress.note(&format!("{path} ends with {} bytes that are no record", end.tail_bytes));
+    }
+    if end.cut_short {
+        progress.note(&format!("{path} ends inside its compressed data"));
+    }
+}

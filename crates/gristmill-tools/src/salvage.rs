@@ -1,0 +1,152 @@
+//! Getting the intact records out of a damaged file.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read, Seek, SeekFrom};
+
+use gristmill_record::codec::SNIFF_BYTES;
+use gristmill_record::{Compression, Event, Inflater, Salvager, sniff};
+use gristmill_storage::StoreError;
+use gristmill_types::{Error, Kind, Result};
+use serde::Serialize;
+
+use crate::files::shown;
+use crate::info::compression_name;
+use crate::out::{Out, OutFile, OutOptions, Outputs, check_target, make_parent};
+use crate::progress::Progress;
+use crate::read::{Tracked, go_on, open_raw, stopped};
+
+/// A stretch of the (decompressed) stream without an intact record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LostBytes {
+    /// First lost byte.
+    pub start: u64,
+    /// One past the last.
+    pub end: u64,
+    /// Intact records before it.
+    pub after_records: u64,
+}
+
+/// What a salvage saved and lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SalvageReport {
+    /// The damaged file.
+    pub input: String,
+    /// How it is compressed: `NONE`, `GZIP` or `ZLIB`.
+    pub compression: &'static str,
+    /// The file with the intact records.
+    pub output: OutFile,
+    /// What was lost, in order; at most [`LOST_LISTED`].
+    pub lost: Vec<LostBytes>,
+    /// Stretches that were lost, listed or not.
+    pub lost_stretches: u64,
+    /// Bytes lost, of the (decompressed) stream.
+    pub lost_bytes: u64,
+    /// Why the compressed data could not be read further, if so.
+    pub stream_error: Option<String>,
+}
+
+impl SalvageReport {
+    /// Whether nothing was lost.
+    pub fn ok(&self) -> bool {
+        self.lost_stretches == 0 && self.stream_error.is_none()
+    }
+}
+
+/// Lost stretches that a report lists.
+pub const LOST_LISTED: usize = 10_000;
+
+/// Records between two questions whether to stop.
+const RECORDS_AT_ONCE: u64 = 1024;
+
+/// The decompressed bytes of a file.
+enum Stream<'p> {
+    Plain(Tracked<'p>),
+    Inflated(Box<Inflater<Tracked<'p>>>),
+}
+
+impl Read for Stream<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(source) => source.read(into),
+            Self::Inflated(source) => source.read(into),
+        }
+    }
+}
+
+/// Writes the intact records of `input` to `output`.
+///
+/// # Errors
+/// `InvalidArgument` if both are one file, `AlreadyExists`, `DataLoss` if there is no intact record in a file that is
+/// not empty; `NotFound` and what the store reports; `Cancelled`. Nothing is written then.
+pub fn salvage(
+    input: &OsStr,
+    output: &OsStr,
+    options: &OutOptions,
+    progress: &dyn Progress,
+) -> Result<SalvageReport> {
+    let (mut source, size) = open_raw(input, progress)?;
+    check_target(output, &[input.to_owned()], options.overwrite)?;
+    progress.phase("salvaging", Some(size));
+    let found = compression_of(&mut source).map_err(|e| match progress.cancelled() {
+        true => stopped(),
+        false => StoreError::from_io(input, &e).into(),
+    })?;
+    let stream = match found {
+        Compression::None => Stream::Plain(source),
+        other => Stream::Inflated(Box::new(Inflater::new(source, other))),
+    };
+    let mut salvager = Salvager::new(stream);
+    make_parent(output)?;
+    let mut out = Out::create(output, options.compression.unwrap_or(found), options.level)?;
+    let (mut lost, mut lost_stretches, mut lost_bytes) = (Vec::new(), 0, 0);
+    while let Some(event) = salvager.next_event() {
+        match event {
+            Event::Record { payload, .. } => out.write(payload)?,
+            Event::Lost(gone) => {
+                if lost.len() < LOST_LISTED {
+                    lost.push(LostBytes { start: gone.start, end: gone.end, after_records: out.records() });
+                }
+                lost_stretches += 1;
+                lost_bytes += gone.end - gone.start;
+            }
+        }
+        if out.records().is_multiple_of(RECORDS_AT_ONCE) {
+            go_on(progress)?;
+        }
+    }
+    go_on(progress)?;
+    let stream_error = salvager.source_error().map(ToString::to_string);
+    if out.records() == 0 && (lost_bytes > 0 || stream_error.is_some()) {
+        let message = format!("no intact record in {size} bytes");
+        let error = Error::new(Kind::DataLoss, message).in_file(shown(input));
+        return Err(error.hint("it may be no record file at all: 'gristmill verify' says what it looks like"));
+    }
+    let mut outputs = Outputs::new();
+    outputs.finish(out)?;
+    let output = outputs.keep().remove(0);
+    let compression = compression_name(found);
+    Ok(SalvageReport {
+        input: shown(input),
+        compression,
+        output,
+        lost,
+        lost_stretches,
+        lost_bytes,
+        stream_error,
+    })
+}
+
+/// Looks at the first bytes and goes back to them.
+fn compression_of(source: &mut Tracked<'_>) -> io::Result<Compression> {
+    let mut head = Vec::with_capacity(SNIFF_BYTES);
+    source.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut head)?;
+    source.seek(SeekFrom::Start(0))?;
+    Ok(sniff(&head).compression().unwrap_or_default())
+}
+
+/// Where the report of a salvage lies when it is written beside the output: `OUT.salvage.json`.
+pub fn report_path(output: &OsStr) -> OsString {
+    let mut path = output.to_owned();
+    path.push(".salvage.json");
+    path
+}
