@@ -53,13 +53,20 @@ $(STAMPS)/native: $(STAMPS)/venv pyproject.toml $(RUST_SOURCES)
 native: toolchain $(STAMPS)/native ## Builds the extension into .venv
 
 .PHONY: wheel
-wheel: toolchain $(STAMPS)/venv ## Builds an optimised wheel into build/wheels
+wheel: toolchain $(STAMPS)/venv ## Builds an optimised wheel into build/wheels and tries it out
 	$(VENV)/bin/maturin build --release $(LOCKED) --out build/wheels
+	$(PY) tools/check_wheel.py build/wheels
+
+.PHONY: wheel-test
+wheel-test: native ## Tries out a wheel in a fresh environment, of another Python where there is one
+	rm -rf build/wheels-quick
+	$(VENV)/bin/maturin build --profile quick $(LOCKED) --out build/wheels-quick
+	$(PY) tools/check_wheel.py build/wheels-quick
 
 # Checking -----------------------------------------------------------------------------------------
 
 .PHONY: test
-test: toolchain fmt layers sizes notices ruff clippy rust-test native mypy py-test ## Everything that has to hold
+test: toolchain fmt layers sizes notices ruff clippy rust-test native mypy py-test wheel-test ## Everything that has to hold
 
 .PHONY: lint
 lint: fmt layers sizes notices ruff clippy mypy ## All checks that run nothing

@@ -302,6 +302,14 @@ impl Env {
     }
 }
 
+/// Lets the pool of free buffers keep no more than an eighth of the memory that the process may use.
+pub(crate) fn bound_free_memory() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        gristmill_types::buffer::keep_at_most(usize::try_from(memory_limit() / 8).unwrap_or(usize::MAX));
+    });
+}
+
 /// Memory that the process may use in bytes: the cgroup's limit or the machine's memory.
 fn memory_limit() -> u64 {
     static LIMIT: std::sync::OnceLock<u64> = std::sync::OnceLock::new();

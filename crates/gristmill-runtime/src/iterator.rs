@@ -1,6 +1,6 @@
 //! A pass over a plan.
 
-use crate::env::{Draws, Env, Shared};
+use crate::env::{Draws, Env, Shared, bound_free_memory};
 use crate::lower;
 use crate::pool::{Pool, lock};
 use crate::stage::Feed;
@@ -88,6 +88,7 @@ impl DatasetIterator {
     }
 
     fn build(plan: &Plan, run: &Plan, draws: Draws, iteration: u64, entropy: u64) -> Result<Self> {
+        bound_free_memory();
         let options = options_of(plan);
         let track = plan
             .impure_ops()

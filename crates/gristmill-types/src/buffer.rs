@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::process::PerProcess;
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -16,7 +16,7 @@ pub const ALIGN: usize = 64;
 const POOLED: usize = 32 << 10;
 /// Buffers of at least this many bytes are advised to lie in huge pages.
 const HUGE: usize = 2 << 20;
-/// Free bytes that the pool keeps at most.
+/// Free bytes that the pool keeps at most, unless [`keep_at_most`] says less.
 const KEEP: usize = 512 << 20;
 /// Free buffers that the pool keeps of each size, whatever they take.
 const KEEP_OF_A_SIZE: usize = 8;
@@ -73,30 +73,53 @@ struct Free(NonNull<u8>);
 // SAFETY: a free piece belongs to nobody but the pool.
 unsafe impl Send for Free {}
 
+/// Free pieces of one capacity.
+#[derive(Default)]
+struct Shelf {
+    pieces: Vec<Free>,
+    /// When one was last taken or given, in such events of the pool.
+    used: u64,
+}
+
 #[derive(Default)]
 struct Pool {
-    /// Free pieces by their capacity.
-    free: BTreeMap<usize, Vec<Free>>,
+    /// By capacity.
+    free: BTreeMap<usize, Shelf>,
     bytes: usize,
+    events: u64,
 }
 
 impl Pool {
     fn take(&mut self, capacity: usize) -> Option<NonNull<u8>> {
-        let Free(ptr) = self.free.get_mut(&capacity)?.pop()?;
+        self.events += 1;
+        let shelf = self.free.get_mut(&capacity)?;
+        shelf.used = self.events;
+        let Free(ptr) = shelf.pieces.pop()?;
         self.bytes -= capacity;
         Some(ptr)
     }
 
-    /// Whether the piece is kept.
-    fn give(&mut self, ptr: NonNull<u8>, capacity: usize) -> bool {
-        let same = self.free.entry(capacity).or_default();
-        let room = same.len() < KEEP_OF_A_SIZE || (same.len() + 1) * capacity <= KEEP_BYTES_OF_A_SIZE;
-        let keep = room && self.bytes + capacity <= KEEP;
-        if keep {
-            same.push(Free(ptr));
-            self.bytes += capacity;
+    /// Takes a piece over; gives those that have to go back to the system for it, perhaps itself.
+    fn give(&mut self, ptr: NonNull<u8>, capacity: usize, most: usize) -> Vec<(Free, usize)> {
+        self.events += 1;
+        let shelf = self.free.entry(capacity).or_default();
+        shelf.used = self.events;
+        let n = shelf.pieces.len();
+        if capacity > most || (n >= KEEP_OF_A_SIZE && (n + 1) * capacity > KEEP_BYTES_OF_A_SIZE) {
+            return vec![(Free(ptr), capacity)];
         }
-        keep
+        shelf.pieces.push(Free(ptr));
+        self.bytes += capacity;
+        let mut gone = Vec::new();
+        while self.bytes > most {
+            // Sizes that are in use push out those that are not any more.
+            let oldest = self.free.iter().filter(|(_, s)| !s.pieces.is_empty()).min_by_key(|(_, s)| s.used);
+            let Some((&capacity, _)) = oldest else { break };
+            let Some(piece) = self.free.get_mut(&capacity).and_then(|s| s.pieces.pop()) else { break };
+            self.bytes -= capacity;
+            gone.push((piece, capacity));
+        }
+        gone
     }
 }
 
@@ -104,6 +127,13 @@ static POOL: PerProcess<Mutex<Pool>> = PerProcess::new();
 
 fn pool() -> &'static Mutex<Pool> {
     POOL.get(Mutex::default)
+}
+
+static MOST: AtomicUsize = AtomicUsize::new(KEEP);
+
+/// Sets how many free bytes the pool keeps at most: less than 512 MiB where memory is short.
+pub fn keep_at_most(bytes: usize) {
+    MOST.store(bytes.min(KEEP), Relaxed);
 }
 
 thread_local! {
@@ -177,7 +207,7 @@ impl Buffer {
     fn fresh(len: usize, capacity: usize) -> Self {
         let layout = layout(capacity);
         // SAFETY: the layout's size is at least ALIGN, never zero.
-        let ptr = unsafe { alloc_zeroed(layout) };
+        let ptr = unsafe { alloc(layout) };
         let Some(ptr) = NonNull::new(ptr) else {
             std::panic::resume_unwind(Box::new(OutOfMemory { bytes: len }))
         };
@@ -191,6 +221,9 @@ impl Buffer {
             // SAFETY: the range was just allocated; the call is advice and cannot invalidate it.
             unsafe { libc::madvise(ptr.as_ptr().cast(), capacity, libc::MADV_HUGEPAGE) };
         }
+        // Only now, so that the pages are huge when they are touched first.
+        // SAFETY: the range was just allocated with this size.
+        unsafe { ptr.as_ptr().write_bytes(0, capacity) };
         Self { ptr, len, capacity }
     }
 
@@ -237,14 +270,21 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.capacity >= POOLED {
-            if pool().lock().is_ok_and(|mut pool| pool.give(self.ptr, self.capacity)) {
-                return;
-            }
-            BYTES.fetch_sub(self.capacity, Relaxed);
+        if self.capacity < POOLED {
+            // SAFETY: allocated in `fresh` with this very layout, and not given to the pool.
+            unsafe { dealloc(self.ptr.as_ptr(), layout(self.capacity)) };
+            return;
         }
-        // SAFETY: allocated in `fresh` with this very layout, and not given to the pool.
-        unsafe { dealloc(self.ptr.as_ptr(), layout(self.capacity)) };
+        let gone = match pool().lock() {
+            Ok(mut pool) => pool.give(self.ptr, self.capacity, MOST.load(Relaxed)),
+            Err(_) => vec![(Free(self.ptr), self.capacity)],
+        };
+        for (Free(ptr), capacity) in gone {
+            BYTES.fetch_sub(capacity, Relaxed);
+            // SAFETY: every piece of the pool was allocated in `fresh` with the layout of its capacity, and the
+            // pool has just given it up.
+            unsafe { dealloc(ptr.as_ptr(), layout(capacity)) };
+        }
     }
 }
 
@@ -277,6 +317,24 @@ mod tests {
         let before = fresh();
         drop((0..300).map(|_| Buffer::recycled(len)).collect::<Vec<_>>());
         assert_eq!(fresh(), before);
+    }
+
+    #[test]
+    fn sizes_out_of_use_make_room() {
+        let mut pool = Pool::default();
+        let piece = |n: usize| NonNull::new(std::ptr::without_provenance_mut::<u8>(n)).unwrap();
+        for i in 1..=4 {
+            assert!(pool.give(piece(i), 100, 1000).is_empty());
+        }
+        for i in 5..=10 {
+            assert!(pool.give(piece(i), 101, 1010).is_empty());
+        }
+        // 1,006 bytes lie free; one more piece of the second size pushes out one of the first.
+        let gone: Vec<usize> =
+            pool.give(piece(11), 101, 1010).into_iter().map(|(_, capacity)| capacity).collect();
+        assert_eq!((gone, pool.bytes), (vec![100], 1007));
+        assert_eq!(pool.give(piece(12), 2000, 1010).len(), 1);
+        assert!(pool.take(101).is_some() && pool.take(99).is_none());
     }
 
     #[test]

@@ -152,19 +152,20 @@ impl Builder {
     /// Appends strings `start..start + n` of others.
     pub fn extend(&mut self, from: &Strings, start: usize, n: usize) {
         let spans = &from.spans[start..start + n];
-        let mut known: Vec<Option<u32>> = vec![None; from.buffers.len()];
+        // The last buffer of theirs and its number here: neighbours mostly share theirs.
+        let mut known = None;
         self.spans.reserve(n);
         for s in spans {
-            let which = s.buffer as usize;
-            let buffer = match known[which] {
-                Some(b) => b,
-                None => *known[which].insert(self.buffer(&from.buffers[which])),
+            let buffer = match known {
+                Some((theirs, ours)) if theirs == s.buffer => ours,
+                _ => self.buffer(&from.buffers[s.buffer as usize]),
             };
+            known = Some((s.buffer, buffer));
             self.spans.push(StrSpan { buffer, ..*s });
         }
     }
 
-    /// The number of that buffer here. Neighbours mostly share theirs.
+    /// The number of that buffer here.
     fn buffer(&mut self, buffer: &Arc<Buffer>) -> u32 {
         if self.buffers.last().is_none_or(|last| !Arc::ptr_eq(last, buffer)) {
             self.buffers.push(Arc::clone(buffer));

@@ -213,7 +213,7 @@ class Watch:
 
     def _parse(self, path: str, features: dict[str, dict[str, Any]]) -> None:
         keys = tuple(
-            key
+            f.get("value_key", key)
             for key, f in features.items()
             if f["kind"] in _LENIENT or f.get("default") is not None
         )

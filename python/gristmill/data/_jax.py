@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
     from gristmill.data._dataset import Dataset
 
 _Ahead = tuple[Any, bytes]
+_open: weakref.WeakSet[JaxIterator] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    for iterator in list(_open):
+        iterator.close()
+
+
+# The interpreter waits for executors' threads before anything else that happens at its end, and
+# these may wait for a file that gives nothing. What is registered later is called earlier.
+threading._register_atexit(_close_all)  # type: ignore[attr-defined]
 
 
 class JaxIterator:
@@ -41,6 +53,7 @@ class JaxIterator:
         self._next: Future[_Ahead] | None = None
         self._ended = False
         self._stop = weakref.finalize(self, _stop, self._batches, self._thread)
+        _open.add(self)
 
     def __iter__(self) -> JaxIterator:
         return self
@@ -52,19 +65,16 @@ class JaxIterator:
         # An interrupt leaves the batch to the next call.
         self._next = ahead
         try:
-            batch, state = ahead.result()
+            made, self._state = ahead.result()
         except _End:
             self._ended = True
             self._stop()
             raise StopIteration from None
-        except Exception:
-            # A failed element is passed over by the next call, as `Iterator` does it.
-            if ahead.done():
-                self._next = None
-            raise
-        self._state = state
         self._next = self._submit()
-        return batch
+        if isinstance(made, Exception):
+            # A failed element is passed over by the next call, as `Iterator` does it.
+            raise made
+        return made
 
     def _submit(self) -> Future[_Ahead]:
         return self._thread.submit(_take, self._batches, self._placed)
@@ -93,11 +103,14 @@ class _End(Exception):
 
 
 def _take(batches: Iterator, placed: _Placed) -> _Ahead:
+    made: Any
     try:
-        batch = next(batches)
+        made = placed.put(next(batches))
     except StopIteration:
         raise _End from None
-    return placed.put(batch), batches.state()
+    except Exception as error:
+        made = error
+    return made, batches.state()
 
 
 def _stop(batches: Iterator, thread: ThreadPoolExecutor) -> None:

@@ -251,7 +251,19 @@ def _generators(func: Callable[..., Any]) -> list[tuple[str, Any]]:
     kinds: tuple[type, ...] = (random.Random,)
     if numpy is not None:
         kinds += (numpy.Generator, numpy.RandomState)
-    return [(name, value) for name, value in named.items() if isinstance(value, kinds)]
+    # The system's own source has no state that would tell.
+    return [
+        (name, value)
+        for name, value in named.items()
+        if isinstance(value, kinds) and not isinstance(value, random.SystemRandom)
+    ]
+
+
+def _plain(state: Any) -> Any:
+    """A state of NumPy's, in a form whose parts can be compared at once."""
+    if isinstance(state, dict):
+        return {key: _plain(value) for key, value in state.items()}
+    return state.tobytes() if hasattr(state, "tobytes") else state
 
 
 def _fingerprint(generators: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -259,20 +271,18 @@ def _fingerprint(generators: list[tuple[str, Any]]) -> dict[str, Any]:
     states: dict[str, Any] = {"random": random.getstate()}
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:
-        # Key, position and the normal deviate kept back, as bytes to be compared at once.
-        _, key, *rest = numpy.get_state()
-        states["np.random"] = (key.tobytes(), *rest)
+        states["np.random"] = _plain(numpy.get_state(legacy=False))
     for name, generator in generators:
         if isinstance(generator, random.Random):
             states[name] = generator.getstate()
         elif hasattr(generator, "bit_generator"):
-            states[name] = repr(generator.bit_generator.state)
+            states[name] = _plain(generator.bit_generator.state)
         else:
-            states[name] = repr(generator.get_state(legacy=False))
+            states[name] = _plain(generator.get_state(legacy=False))
     return states
 
 
-_AGAIN = 2
+_swapping = threading.RLock()
 
 
 def without_foreign_draws(func: Callable[..., Any], where: str, run: Callable[[], Any]) -> Any:
@@ -290,14 +300,16 @@ def without_foreign_draws(func: Callable[..., Any], where: str, run: Callable[[]
 
     Raises:
         TypeError: If a generator has moved. Where there are other Python threads, which may have
-            drawn, it must move each time that the function is traced again.
+            drawn, the function must do it again, and on this thread, when it is traced once more.
     """
     generators = _generators(func)
     traced, moved = _moved(generators, run)
-    for _ in range(_AGAIN if threading.active_count() > 1 else 0):
-        if moved is not None:
-            _, moved = _moved(generators, run)
-    if moved is None:
+    if moved and threading.active_count() > 1:
+        own = {name for name, _ in generators}
+        again: list[str] = []
+        drawn = _drawn(lambda: again.extend(_moved(generators, run)[1]))
+        moved = [*drawn, *(name for name in again if name in own)]
+    if not moved:
         return traced
     code = getattr(func, "__code__", None)
     place = (
@@ -306,15 +318,49 @@ def without_foreign_draws(func: Callable[..., Any], where: str, run: Callable[[]
         else _line()
     )
     raise TypeError(
-        f"the function given to Dataset.{where}() at {place} draws from {moved}: it is called "
+        f"the function given to Dataset.{where}() at {place} draws from {moved[0]}: it is called "
         "once, so that every element gets the same number\n"
         "  hint: draw with gm.random or gm.image.random_*"
     )
 
 
-def _moved(generators: list[tuple[str, Any]], run: Callable[[], Any]) -> tuple[Any, str | None]:
-    """Runs, and names a generator that was drawn from meanwhile."""
+def _moved(generators: list[tuple[str, Any]], run: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """Runs, and names the generators that were drawn from meanwhile."""
     before = _fingerprint(generators)
     result = run()
     after = _fingerprint(generators)
-    return result, next((name for name in before if before[name] != after[name]), None)
+    return result, [name for name in before if before[name] != after[name]]
+
+
+def _drawn(run: Callable[[], Any]) -> set[str]:
+    """Runs, and names the modules whose random functions this very thread called meanwhile."""
+    here, found = threading.get_ident(), set()
+
+    def noting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if threading.get_ident() == here:
+                found.add(name)
+            return function(*args, **kwargs)
+
+        return call
+
+    numpy = sys.modules.get("numpy.random")
+    modules: list[tuple[str, Any, type]] = [("random", random, random.Random)]
+    if numpy is not None:
+        modules.append(("np.random", numpy, numpy.RandomState))
+    with _swapping:
+        functions = [
+            (module, attribute, name, value)
+            for name, module, kind in modules
+            for attribute, value in vars(module).items()
+            if isinstance(getattr(value, "__self__", None), kind)
+            and attribute not in ("getstate", "get_state")
+        ]
+        try:
+            for module, attribute, name, value in functions:
+                setattr(module, attribute, noting(name, value))
+            run()
+        finally:
+            for module, attribute, _, value in functions:
+                setattr(module, attribute, value)
+    return found

@@ -244,3 +244,16 @@ def test_iterating_inside_a_function_is_refused():
     inner = Dataset.range(3)
     with pytest.raises(TypeError, match=r"test_data\.py"):
         Dataset.range(2).map(lambda x: x + sum(inner))
+
+
+def _words(*words: bytes) -> bytes:
+    feature = {"n": gm.train.Feature(bytes_list=gm.train.BytesList(value=words))}
+    return gm.train.Example(features=gm.train.Features(feature=feature)).SerializeToString()
+
+
+def test_a_default_of_strings_may_be_a_part_of_others() -> None:
+    two = gm.io.FixedLenFeature([2], gm.string)
+    parsed = gm.io.parse_example([_words(b"a", b"b"), _words(b"c", b"d")], {"n": two})
+    default = gm.io.FixedLenFeature([2], gm.string, default_value=parsed["n"][1])
+    found = gm.io.parse_example([_words(b"x"), _words(b"y")], {"w": default})
+    assert found["w"].numpy().tolist() == [[b"c", b"d"], [b"c", b"d"]]

@@ -242,7 +242,9 @@ def test_a_failing_element_is_told_and_the_pass_goes_on():
     assert np.asarray(next(it)).tolist() == [-6]
     with pytest.raises(InvalidArgumentError, match="zero"):
         next(it)
+    behind = it.state()
     assert [np.asarray(x).tolist() for x in it] == [[6], [3]]
+    assert [np.asarray(x).tolist() for x in ds.to_jax(state=behind)] == [[6], [3]]
 
 
 @pytest.mark.parametrize(

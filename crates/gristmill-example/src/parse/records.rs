@@ -1,6 +1,7 @@
 //! Records as a parser takes them, and the string columns that share their memory.
 
 use gristmill_types::{Buffer, Bytes, Error, Result, Shape, StrSpan, Strings, Tensor};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Serialized Examples, held as positions in shared buffers.
@@ -73,13 +74,16 @@ impl Records {
 #[derive(Debug, Default)]
 pub struct StringColumn {
     spans: Vec<StrSpan>,
-    /// The default, and the number that its first buffer has here.
-    default: Option<(Arc<Strings>, u32)>,
+    /// Where the default lies, which of the strings there it is, and the number that its first buffer has here.
+    default: Option<(Arc<Strings>, Range<usize>, u32)>,
 }
 
 impl StringColumn {
     pub(crate) fn new(strings: usize, records: &Records, default: Option<&Tensor>) -> Self {
-        let default = default.and_then(Tensor::spans).map(|(d, _)| (d, records.store.buffers().len() as u32));
+        let default = default.and_then(|t| {
+            let (store, start) = t.spans()?;
+            Some((store, start..start + t.count(), records.store.buffers().len() as u32))
+        });
         Self { spans: Vec::with_capacity(strings), default }
     }
 
@@ -99,8 +103,9 @@ impl StringColumn {
     }
 
     pub(crate) fn push_default(&mut self) {
-        if let Some((default, first)) = &self.default {
-            self.spans.extend(default.spans().iter().map(|s| StrSpan { buffer: s.buffer + first, ..*s }));
+        if let Some((default, part, first)) = &self.default {
+            let spans = &default.spans()[part.clone()];
+            self.spans.extend(spans.iter().map(|s| StrSpan { buffer: s.buffer + first, ..*s }));
         }
     }
 
@@ -110,7 +115,7 @@ impl StringColumn {
     /// `InvalidArgument` if there are not as many as the shape has.
     pub fn finish(self, shape: Shape, records: &Records) -> Result<Tensor> {
         let mut buffers: Vec<Arc<Buffer>> = records.store.buffers().to_vec();
-        if let Some((default, _)) = &self.default {
+        if let Some((default, ..)) = &self.default {
             buffers.extend_from_slice(default.buffers());
         }
         /// Strings up to this mean length are copied out of their records: that is cheaper than the cache miss

@@ -8,7 +8,7 @@ use crate::state::{StateReader, StateWriter};
 use crate::stats::{HeldBytes, StageStats};
 use gristmill_plan::Plan;
 use gristmill_plan::dataset::CacheSlot;
-use gristmill_types::{Block, Error, Key, Result};
+use gristmill_types::{Block, Column, Error, Key, Result, Value};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
@@ -172,6 +172,8 @@ impl CacheStage {
                 if block.len > 0 {
                     let bytes = block.byte_len() as u64;
                     kept.bytes += bytes;
+                    // What stays must not keep whole read buffers alive.
+                    block.columns = std::mem::take(&mut block.columns).into_iter().map(detached).collect();
                     let before = kept.elements;
                     kept.elements += block.len as u64;
                     kept.blocks.push((before, block));
@@ -214,6 +216,13 @@ impl CacheStage {
             self.extend(&held.pass, &mut kept, want)?;
             self.memory.set(kept.bytes);
         }
+    }
+}
+
+fn detached(column: Column) -> Column {
+    match column {
+        Column::Uniform(t) => Column::Uniform(t.detached()),
+        Column::Varied(values) => Column::Varied(values.into_iter().map(Value::detached).collect()),
     }
 }
 

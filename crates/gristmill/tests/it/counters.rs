@@ -80,22 +80,17 @@ fn strings_held_are_counted_as_they_come_and_go() {
 }
 
 #[test]
-fn time_goes_to_the_stage_that_spends_it() {
-    let ds = Dataset::range(0, 200_000, 1)
-        .unwrap()
-        .map(|x| Ok(vec![f::cast(&x[0], gristmill::DType::F32)?]))
-        .unwrap()
-        .shuffle(5_000, Some(1), true)
-        .unwrap()
-        .take(100_000)
-        .unwrap();
-    let mut it = ds.iter().unwrap();
+fn no_moment_is_counted_for_two_stages() {
+    let ds =
+        Dataset::range(0, 200_000, 1).unwrap().shuffle(5_000, Some(1), true).unwrap().take(100_000).unwrap();
+    let start = std::time::Instant::now();
+    let mut it = DatasetIterator::direct(ds.plan()).unwrap();
     while it.next_block(4096).is_some() {}
-    let (stages, seconds) = it.report();
-    let total: u64 = stages.iter().filter(|s| s.name != "prefetch").map(|s| s.busy_ns + s.wait_ns).sum();
-    assert!((total as f64) < seconds * 1.1e9, "no moment is counted twice on one thread: {stages:?}");
-    let (shuffle, take) = (report(&it, "shuffle"), report(&it, "take"));
-    assert!(shuffle.busy_ns > take.busy_ns, "drawing costs more than counting: {stages:?}");
+    let elapsed = start.elapsed().as_nanos() as u64;
+    // All stages run on this thread, so that their own times cannot add up to more than its time.
+    let (stages, _) = it.report();
+    let total: u64 = stages.iter().map(|s| s.busy_ns + s.wait_ns).sum();
+    assert!(total <= elapsed && stages.iter().all(|s| s.busy_ns > 0), "{total} of {elapsed}: {stages:?}");
 }
 
 #[test]

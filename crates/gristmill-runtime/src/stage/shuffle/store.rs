@@ -7,7 +7,14 @@ pub(super) enum Store {
     /// Nothing seen yet.
     Empty,
     /// Rows of equal dtype and shape, side by side.
-    Plain { dtype: DType, row: Shape, row_bytes: usize, bytes: Vec<u8> },
+    Plain {
+        dtype: DType,
+        row: Shape,
+        row_bytes: usize,
+        bytes: Vec<u8>,
+        /// Slots used so far: rows may have no bytes.
+        slots: usize,
+    },
     /// One by one.
     Values {
         values: Vec<Option<Value>>,
@@ -27,12 +34,14 @@ impl Store {
                         row,
                         row_bytes: row.count() * t.dtype().size(),
                         bytes: Vec::new(),
+                        slots: 0,
                     }
                 }
                 _ => Self::Values { values: Vec::new(), bytes: 0 },
             };
         }
-        if let (Self::Plain { dtype, row, row_bytes, bytes }, Column::Uniform(t)) = (&mut *self, column)
+        if let (Self::Plain { dtype, row, row_bytes, bytes, slots }, Column::Uniform(t)) =
+            (&mut *self, column)
             && t.dtype() == *dtype
             && t.shape().row() == *row
         {
@@ -41,6 +50,7 @@ impl Store {
                 bytes.resize(to + *row_bytes, 0);
             }
             bytes[to..to + *row_bytes].copy_from_slice(&t.bytes()[from..from + *row_bytes]);
+            *slots = (*slots).max(slot + 1);
             return;
         }
         self.as_values();
@@ -66,10 +76,10 @@ impl Store {
 
     /// Gives up the common row shape, since an element has another one.
     fn as_values(&mut self) {
-        if let Self::Plain { dtype, row, row_bytes, bytes } = self {
-            let values = bytes
-                .chunks_exact((*row_bytes).max(1))
-                .map(|b| Tensor::from_bytes(*dtype, *row, b).ok().map(Value::Tensor))
+        if let Self::Plain { dtype, row, row_bytes, bytes, slots } = self {
+            let n = *row_bytes;
+            let values = (0..*slots)
+                .map(|s| Tensor::from_bytes(*dtype, *row, &bytes[s * n..(s + 1) * n]).ok().map(Value::Tensor))
                 .collect();
             let bytes = bytes.len() as u64;
             *self = Self::Values { values, bytes };
@@ -79,7 +89,7 @@ impl Store {
     /// The values in these slots, in that order; they are moved out.
     pub(super) fn gather(&mut self, slots: &[usize]) -> Result<Column> {
         match self {
-            Self::Plain { dtype, row, row_bytes, bytes } => {
+            Self::Plain { dtype, row, row_bytes, bytes, .. } => {
                 let mut out = Buffer::recycled(slots.len() * *row_bytes);
                 gather_rows(bytes, *row_bytes, slots, out.as_mut_slice());
                 Ok(Column::Uniform(Tensor::from_buffer(*dtype, row.prepend(slots.len())?, out)?))
@@ -107,5 +117,23 @@ fn gather_rows(bytes: &[u8], row_bytes: usize, slots: &[usize], out: &mut [u8]) 
     }
     for (to, &s) in out.chunks_exact_mut(row_bytes.max(1)).zip(slots) {
         to.copy_from_slice(&bytes[s * row_bytes..(s + 1) * row_bytes]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_bytes_stay_when_another_shape_comes() {
+        let row = |n: usize| {
+            Column::Uniform(Tensor::from_vec(Shape::new(&[1, n]).unwrap(), &vec![7i64; n]).unwrap())
+        };
+        let mut store = Store::Empty;
+        store.put(0, &row(0), 0);
+        store.put(1, &row(2), 0);
+        let column = store.gather(&[1, 0]).unwrap();
+        let bytes: Vec<usize> = (0..2).map(|i| column.get(i).byte_len()).collect();
+        assert_eq!(bytes, [16, 0]);
     }
 }
