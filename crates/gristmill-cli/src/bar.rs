@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gristmill_tools::progress::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::exit::for_shell;
 use crate::show::bytes;
 
 /// Draws a bar on standard error if that is a terminal; also hands Ctrl-C on to the job.
@@ -81,7 +82,7 @@ impl Progress for Bar {
         }
         let write = || {
             // Nobody is left to tell when this cannot be written.
-            let _ = writeln!(io::stderr().lock(), "note: {line}");
+            let _ = writeln!(io::stderr().lock(), "note: {}", for_shell(line));
         };
         match &*self.current() {
             Some(bar) => bar.suspend(write),

@@ -13,8 +13,8 @@ mod show;
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
 
 use args::Cli;
 use commands::Context;
@@ -22,7 +22,7 @@ use commands::Context;
 /// Runs a command line, whose first item is the name of the program, and gives the exit code: 0 ok, 1 a problem found
 /// in the data, 2 usage, 3 a file cannot be read or written, 130 stopped by Ctrl-C.
 pub fn run(args: impl Iterator<Item = OsString>) -> i32 {
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match parse(args) {
         Ok(cli) => cli,
         Err(error) => return unparsed(&error),
     };
@@ -35,7 +35,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> i32 {
     let code = match result {
         Ok(code) => code,
         Err(error) => {
-            exit::complain(&error.to_string());
+            exit::complain(&exit::words(&error));
             exit::code(&error)
         }
     };
@@ -46,6 +46,21 @@ pub fn run(args: impl Iterator<Item = OsString>) -> i32 {
             exit::IO
         }
     }
+}
+
+/// Parses the command line. `--seed -1` is a bad number, not an unknown option.
+fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let numbers = |arg: clap::Arg| {
+        let takes = arg.get_action().takes_values();
+        if takes { arg.allow_negative_numbers(true) } else { arg }
+    };
+    let mut command = Cli::command();
+    let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
+    for name in names {
+        command = command.mut_subcommand(name, |c| c.mut_args(numbers));
+    }
+    let mut matches = command.clone().try_get_matches_from(args)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// Prints help and version where they were asked for, a usage error otherwise.

@@ -1,6 +1,7 @@
 //! Record files being written: whole under their names, or not there.
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use gristmill_record::{Compression, RecordWriter};
 use gristmill_storage::{Sink, StoreError, Stores};
@@ -52,35 +53,56 @@ impl Out {
     }
 }
 
-/// The files that a job writes. Files that are complete go away again when the job fails before its end.
+/// The files that a job writes. Files that are complete go away again when the job fails before its end; one that
+/// replaces another waits under its temporary name until all are complete, so that the old files stay then.
 pub(crate) struct Outputs {
-    finished: Vec<OutFile>,
-    paths: Vec<OsString>,
+    done: Vec<Done>,
     kept: bool,
+}
+
+struct Done {
+    path: OsString,
+    records: u64,
+    /// What has still to be given its name.
+    waiting: Option<Box<dyn Sink>>,
 }
 
 impl Outputs {
     pub(crate) fn new() -> Self {
-        Self { finished: Vec::new(), paths: Vec::new(), kept: false }
+        Self { done: Vec::new(), kept: false }
     }
 
-    /// Ends a file under its name.
+    /// Ends a file.
     pub(crate) fn finish(&mut self, out: Out) -> Result<()> {
         let Out { path, writer } = out;
         let records = writer.records();
         let sink = writer.finish().map_err(|e| StoreError::from_io(&path, &e))?;
-        sink.commit()?;
-        self.paths.push(path.clone());
-        // A pipe or a device has no size.
-        let bytes = Stores::default().of(&path)?.size(&path).unwrap_or(0);
-        self.finished.push(OutFile { path: shown(&path), records, bytes });
+        let waiting = if is_regular(&path) {
+            Some(sink)
+        } else {
+            sink.commit()?;
+            None
+        };
+        self.done.push(Done { path, records, waiting });
         Ok(())
     }
 
-    /// All files of the job are there: they stay.
-    pub(crate) fn keep(mut self) -> Vec<OutFile> {
+    /// All files of the job are complete: they get their names and stay.
+    ///
+    /// # Errors
+    /// What the store reports; files that have replaced others by then stay.
+    pub(crate) fn keep(mut self) -> Result<Vec<OutFile>> {
+        let mut files = Vec::with_capacity(self.done.len());
         self.kept = true;
-        std::mem::take(&mut self.finished)
+        for done in std::mem::take(&mut self.done) {
+            if let Some(sink) = done.waiting {
+                sink.commit()?;
+            }
+            // A pipe or a device has no size.
+            let bytes = Stores::default().of(&done.path)?.size(&done.path).unwrap_or(0);
+            files.push(OutFile { path: shown(&done.path), records: done.records, bytes });
+        }
+        Ok(files)
     }
 }
 
@@ -89,8 +111,9 @@ impl Drop for Outputs {
         if self.kept {
             return;
         }
-        for path in &self.paths {
-            if let Ok(store) = Stores::default().of(path)
+        for Done { path, waiting, .. } in &self.done {
+            if waiting.is_none()
+                && let Ok(store) = Stores::default().of(path)
                 && is_regular(path)
             {
                 // The job fails with its own error already.
@@ -100,8 +123,17 @@ impl Drop for Outputs {
     }
 }
 
+/// The path that the system knows a local file by: without `file://`.
+pub(crate) fn local(path: &OsStr) -> &Path {
+    let text = path.to_str().unwrap_or_default();
+    match text.split_at_checked("file://".len()) {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file://") => Path::new(rest),
+        _ => Path::new(path),
+    }
+}
+
 fn is_regular(path: &OsStr) -> bool {
-    std::fs::metadata(path).is_ok_and(|meta| meta.is_file())
+    std::fs::metadata(local(path)).is_ok_and(|meta| meta.is_file())
 }
 
 /// Refuses an output that is one of the inputs, and one that exists unless it may be replaced.
@@ -121,13 +153,24 @@ pub(crate) fn check_target(path: &OsStr, inputs: &[OsString], overwrite: bool) -
     }
     if !overwrite && is_regular(path) {
         let message = format!("{} exists already", path.to_string_lossy());
-        return Err(Error::new(Kind::AlreadyExists, message).hint("--overwrite replaces it"));
+        return Err(Error::new(Kind::AlreadyExists, message).hint("overwrite=True replaces it"));
     }
     Ok(())
 }
 
+/// Whether two names lead to one file, or would if it were there.
+pub(crate) fn same_place(a: &OsStr, b: &OsStr) -> bool {
+    let real = |path: &OsStr| {
+        let path = local(path);
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = std::fs::canonicalize(parent).unwrap_or_else(|_| parent.to_owned());
+        path.file_name().map(|name| parent.join(name))
+    };
+    same_file(a, b) || real(a).is_some_and(|a| real(b) == Some(a))
+}
+
 fn same_file(a: &OsStr, b: &OsStr) -> bool {
-    match (std::fs::canonicalize(a), std::fs::canonicalize(b)) {
+    match (std::fs::canonicalize(local(a)), std::fs::canonicalize(local(b))) {
         (Ok(a), Ok(b)) => a == b || is_linked(&a, &b),
         _ => false,
     }
@@ -135,7 +178,7 @@ fn same_file(a: &OsStr, b: &OsStr) -> bool {
 
 /// Whether two names lead to one file.
 #[cfg(unix)]
-fn is_linked(a: &std::path::Path, b: &std::path::Path) -> bool {
+fn is_linked(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (std::fs::metadata(a), std::fs::metadata(b)) {
         (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
@@ -145,7 +188,7 @@ fn is_linked(a: &std::path::Path, b: &std::path::Path) -> bool {
 
 /// Whether two names lead to one file; only known by the names here.
 #[cfg(not(unix))]
-fn is_linked(_: &std::path::Path, _: &std::path::Path) -> bool {
+fn is_linked(_: &Path, _: &Path) -> bool {
     false
 }
 
@@ -167,7 +210,7 @@ pub(crate) fn shard_names(prefix: &OsStr, shards: u64) -> Result<Vec<OsString>> 
 
 /// Makes the directory that an output lies in.
 pub(crate) fn make_parent(path: &OsStr) -> Result<()> {
-    if let Some(parent) = std::path::Path::new(path).parent().filter(|p| !p.as_os_str().is_empty()) {
+    if let Some(parent) = Path::new(path).parent().filter(|p| !p.as_os_str().is_empty()) {
         let parent = parent.as_os_str();
         Stores::default().of(path)?.create_dir_all(parent)?;
     }
@@ -201,6 +244,33 @@ mod tests {
         assert_eq!(kind(&at("a"), &[at("a")], true), Some(Kind::InvalidArgument));
         assert_eq!(kind(&at("b"), &[at("a")], true), Some(Kind::InvalidArgument));
         assert_eq!(kind(dir.path().as_os_str(), &[], true), Some(Kind::FailedPrecondition));
+        let mut url = OsString::from("file://");
+        url.push(at("a"));
+        assert_eq!(kind(&url, &[], false), Some(Kind::AlreadyExists));
+        assert_eq!(kind(&url, &[at("a")], true), Some(Kind::InvalidArgument));
+    }
+
+    #[test]
+    fn what_is_replaced_stays_until_all_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).into_os_string();
+        let write = |outputs: &mut Outputs, name: &str| {
+            let mut out = Out::create(&path(name), Compression::None, None).unwrap();
+            out.write(b"new").unwrap();
+            outputs.finish(out).unwrap();
+        };
+        std::fs::write(path("old"), "old").unwrap();
+        let mut outputs = Outputs::new();
+        write(&mut outputs, "old");
+        write(&mut outputs, "fresh");
+        drop(outputs);
+        let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!((names, std::fs::read(path("old")).unwrap()), (vec!["old".into()], b"old".to_vec()));
+        let mut outputs = Outputs::new();
+        write(&mut outputs, "old");
+        let files = outputs.keep().unwrap();
+        assert_eq!((files[0].records, files[0].bytes), (1, 3 + 16));
+        assert_eq!(std::fs::metadata(path("old")).unwrap().len(), 19);
     }
 
     #[test]

@@ -116,7 +116,8 @@ pub(crate) fn each_of(
     }
 }
 
-/// Gives every record of a file to `f`; the first damage ends it with an error that names file and record.
+/// Gives every record of a file to `f`; the first damage ends it with an error that names file and record. So does an
+/// end that readers pass over in silence: what is written must not lack records that nobody misses.
 pub(crate) fn each_record(
     path: &OsStr,
     progress: &dyn Progress,
@@ -126,9 +127,7 @@ pub(crate) fn each_record(
     let read = each_of(&mut reader, progress, |record| f(record).map(ControlFlow::Continue))?;
     match read {
         Ok(end) => {
-            if let Some(end) = end {
-                note_end(path, end, progress);
-            }
+            end.map_or(Ok(()), |end| whole_end(path, end))?;
             Ok(reader.compression())
         }
         Err(error) => Err(at_record(error, &reader, path)),
@@ -148,13 +147,17 @@ pub(crate) fn at_record(error: ReadError, reader: &Reader<'_>, path: &OsStr) -> 
     error.in_file(path.to_string_lossy())
 }
 
-/// Tells the user of an odd end that readers pass over in silence.
-fn note_end(path: &OsStr, end: EndInfo, progress: &dyn Progress) {
-    let path = path.to_string_lossy();
-    if end.tail_bytes > 0 {
-        progress.note(&format!("{path} ends with {} bytes that are no record", end.tail_bytes));
-    }
-    if end.cut_short {
-        progress.note(&format!("{path} ends inside its compressed data"));
-    }
+/// What is said of compressed data that end inside a member.
+pub(crate) const CUT_SHORT: &str = "the compressed data end before their trailer";
+
+/// Refuses a file that ends inside a header or inside its compressed data.
+fn whole_end(path: &OsStr, end: EndInfo) -> Result<()> {
+    let message = match (end.cut_short, end.tail_bytes) {
+        (true, _) => format!("{CUT_SHORT}: records may be missing after the first {}", end.records),
+        (false, 0) => return Ok(()),
+        (false, bytes) => format!("{bytes} bytes behind the last record are no record"),
+    };
+    Err(Error::new(Kind::DataLoss, message)
+        .in_file(path.to_string_lossy())
+        .hint("'gristmill salvage IN OUT' keeps the intact records"))
 }

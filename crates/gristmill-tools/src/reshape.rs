@@ -86,7 +86,7 @@ pub fn merge(
     let records = out.records();
     outputs.finish(out)?;
     let inputs = files.len() as u64;
-    Ok(ReshapeReport { inputs, records, payload_bytes, files: outputs.keep(), by: None, seed: None })
+    Ok(ReshapeReport { inputs, records, payload_bytes, files: outputs.keep()?, by: None, seed: None })
 }
 
 /// Writes the records of all inputs into `shards` files `PREFIX-00000-of-0000N.tfrecord`, whose numbers of records
@@ -116,7 +116,7 @@ pub fn split(
         SplitBy::RoundRobin => job.round_robin(&mut outputs)?,
     };
     let inputs = files.len() as u64;
-    Ok(ReshapeReport { inputs, records, payload_bytes, files: outputs.keep(), by: Some(by), seed: None })
+    Ok(ReshapeReport { inputs, records, payload_bytes, files: outputs.keep()?, by: Some(by), seed: None })
 }
 
 struct Job<'a> {

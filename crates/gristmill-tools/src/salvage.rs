@@ -1,19 +1,20 @@
 //! Getting the intact records out of a damaged file.
 
-use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use gristmill_record::codec::SNIFF_BYTES;
 use gristmill_record::{Compression, Event, Inflater, Salvager, sniff};
-use gristmill_storage::StoreError;
+use gristmill_storage::{StoreError, Stores};
 use gristmill_types::{Error, Kind, Result};
 use serde::Serialize;
 
 use crate::files::shown;
 use crate::info::compression_name;
-use crate::out::{Out, OutFile, OutOptions, Outputs, check_target, make_parent};
+use crate::out::{Out, OutFile, OutOptions, Outputs, check_target, make_parent, same_place};
 use crate::progress::Progress;
-use crate::read::{Tracked, go_on, open_raw, stopped};
+use crate::read::{CUT_SHORT, Tracked, go_on, open_raw, stopped};
 
 /// A stretch of the (decompressed) stream without an intact record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,14 +62,19 @@ const RECORDS_AT_ONCE: u64 = 1024;
 /// The decompressed bytes of a file.
 enum Stream<'p> {
     Plain(Tracked<'p>),
-    Inflated(Box<Inflater<Tracked<'p>>>),
+    /// With a place to say that the compressed data ended too early, which is a quiet end.
+    Inflated(Box<Inflater<Tracked<'p>>>, &'p Cell<bool>),
 }
 
 impl Read for Stream<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Plain(source) => source.read(into),
-            Self::Inflated(source) => source.read(into),
+            Self::Inflated(source, cut_short) => {
+                let n = source.read(into)?;
+                cut_short.set(source.cut_short());
+                Ok(n)
+            }
         }
     }
 }
@@ -91,9 +97,10 @@ pub fn salvage(
         true => stopped(),
         false => StoreError::from_io(input, &e).into(),
     })?;
+    let cut_short = Cell::new(false);
     let stream = match found {
         Compression::None => Stream::Plain(source),
-        other => Stream::Inflated(Box::new(Inflater::new(source, other))),
+        other => Stream::Inflated(Box::new(Inflater::new(source, other)), &cut_short),
     };
     let mut salvager = Salvager::new(stream);
     make_parent(output)?;
@@ -115,7 +122,10 @@ pub fn salvage(
         }
     }
     go_on(progress)?;
-    let stream_error = salvager.source_error().map(ToString::to_string);
+    let stream_error = match salvager.source_error() {
+        Some(error) => Some(error.to_string()),
+        None => cut_short.get().then(|| CUT_SHORT.to_owned()),
+    };
     if out.records() == 0 && (lost_bytes > 0 || stream_error.is_some()) {
         let message = format!("no intact record in {size} bytes");
         let error = Error::new(Kind::DataLoss, message).in_file(shown(input));
@@ -123,7 +133,7 @@ pub fn salvage(
     }
     let mut outputs = Outputs::new();
     outputs.finish(out)?;
-    let output = outputs.keep().remove(0);
+    let output = outputs.keep()?.remove(0);
     let compression = compression_name(found);
     Ok(SalvageReport {
         input: shown(input),
@@ -136,17 +146,34 @@ pub fn salvage(
     })
 }
 
+/// Refuses a place for the report that is the damaged file or the output, and a file that must not be replaced.
+///
+/// # Errors
+/// `InvalidArgument`, `AlreadyExists`, `FailedPrecondition` for a directory.
+pub fn check_report(path: &OsStr, input: &OsStr, output: &OsStr, overwrite: bool) -> Result<()> {
+    if let Some(what) = [(input, "damaged file"), (output, "output")].iter().find(|p| same_place(path, p.0)) {
+        let message = format!("the report {} is the {} too", shown(path), what.1);
+        return Err(Error::invalid(message).hint("write it to another name"));
+    }
+    check_target(path, &[], overwrite)
+}
+
+/// Writes a report as indented JSON, whole or not at all.
+///
+/// # Errors
+/// What the store reports.
+pub fn write_report(report: &SalvageReport, path: &OsStr) -> Result<()> {
+    let text = serde_json::to_string_pretty(report).map_err(|e| Error::internal(e.to_string()))?;
+    make_parent(path)?;
+    let mut sink = Stores::default().of(path)?.create(path)?;
+    writeln!(sink, "{text}").map_err(|e| StoreError::from_io(path, &e))?;
+    Ok(sink.commit()?)
+}
+
 /// Looks at the first bytes and goes back to them.
 fn compression_of(source: &mut Tracked<'_>) -> io::Result<Compression> {
     let mut head = Vec::with_capacity(SNIFF_BYTES);
     source.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut head)?;
     source.seek(SeekFrom::Start(0))?;
     Ok(sniff(&head).compression().unwrap_or_default())
-}
-
-/// Where the report of a salvage lies when it is written beside the output: `OUT.salvage.json`.
-pub fn report_path(output: &OsStr) -> OsString {
-    let mut path = output.to_owned();
-    path.push(".salvage.json");
-    path
 }

@@ -199,7 +199,7 @@ fn bad_images_are_named_together() {
         "rose/text.jpg: not an image but text: it begins with 'hello'",
         "rose/cut.jpg: ",
         "tulip/empty.png: the file is empty",
-        "hint: on_error=skip",
+        "hint: on_error='skip'",
     ] {
         assert!(words.contains(part), "{part} in {words}");
     }

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use gristmill_tools::Compression;
 use gristmill_tools::pack::{Exif, Fit, OnError, PackOptions, pack, parse_size, parse_splits};
+use gristmill_tools::progress::Progress;
 use gristmill_types::Result;
 
 use super::Context;
 use super::output::CompressionName;
+use crate::bar::Bar;
 use crate::exit;
 
 /// Files of one sort that the summary names.
@@ -109,6 +111,25 @@ pub(crate) struct Args {
     durable: bool,
 }
 
+/// A bar without the notes, which the summary repeats.
+struct WithoutNotes<'a>(&'a Bar);
+
+impl Progress for WithoutNotes<'_> {
+    fn phase(&self, name: &str, steps: Option<u64>) {
+        self.0.phase(name, steps);
+    }
+
+    fn advance(&self, steps: u64, bytes: u64) {
+        self.0.advance(steps, bytes);
+    }
+
+    fn note(&self, _: &str) {}
+
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Splits(Vec<(String, f64)>);
 
@@ -157,9 +178,13 @@ impl Args {
             durable: self.durable,
             name: self.name,
         };
-        let report = pack(&self.source, &self.out, &options, cx.bar)?;
+        let report = if cx.json {
+            pack(&self.source, &self.out, &options, cx.bar)?
+        } else {
+            pack(&self.source, &self.out, &options, &WithoutNotes(cx.bar))?
+        };
         if !cx.as_json(&report)? {
-            cx.line(report.summary(NAMED));
+            cx.line(exit::for_shell(&report.summary(NAMED)));
         }
         Ok(if report.dataset.source.skipped.total > 0 { exit::DATA } else { exit::OK })
     }

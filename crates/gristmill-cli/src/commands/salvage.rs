@@ -1,13 +1,12 @@
 //! `gristmill salvage`.
 
 use std::ffi::OsString;
-use std::io::Write;
 
-use gristmill_tools::salvage::salvage;
-use gristmill_types::{Error, Kind, Result};
+use gristmill_tools::salvage::{check_report, salvage, write_report};
+use gristmill_types::Result;
 
+use super::Context;
 use super::output::Output;
-use super::{Context, to_json};
 use crate::exit;
 use crate::show::{bytes, count, grouped};
 
@@ -38,14 +37,13 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, cx: &mut Context<'_>) -> Result<i32> {
-        let report = salvage(&self.input, &self.output, &self.how.options(), cx.bar)?;
+        let options = self.how.options();
         if let Some(path) = &self.report {
-            let text = to_json(&report, true)?;
-            let written = std::fs::File::create(path).and_then(|mut file| writeln!(file, "{text}"));
-            written.map_err(|e| {
-                Error::new(Kind::Unknown, format!("cannot write the report: {e}"))
-                    .in_file(path.to_string_lossy())
-            })?;
+            check_report(path, &self.input, &self.output, options.overwrite)?;
+        }
+        let report = salvage(&self.input, &self.output, &options, cx.bar)?;
+        if let Some(path) = &self.report {
+            write_report(&report, path)?;
         }
         if !cx.as_json(&report)? {
             let out = &report.output;

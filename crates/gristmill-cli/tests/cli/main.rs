@@ -192,7 +192,7 @@ fn usage_is_code_2() {
     folder.examples("a.gz", 3, Compression::Gzip);
     folder.examples("there", 1, Compression::None);
     let before = folder.names();
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 15] = [
         (&[], "Usage: gristmill"),
         (&["nonsense"], "unrecognized subcommand 'nonsense'"),
         (&["info"], "<FILE>..."),
@@ -205,6 +205,9 @@ fn usage_is_code_2() {
         (&["merge", "a", "-o", "there"], "there exists already"),
         (&["index", "a.gz"], "an index points into a file as it is, this one is GZIP"),
         (&["man", "nonsense"], "no command 'nonsense'"),
+        (&["pack", "a", "b", "--seed", "-1"], "invalid value '-1' for '--seed <SEED>'"),
+        (&["salvage", "a", "b", "--report", "a"], "the report a is the damaged file too"),
+        (&["salvage", "a", "b", "--report", "there"], "there exists already"),
     ];
     for (args, words) in cases {
         folder.run(args).fails(2, &[words]);
@@ -326,6 +329,12 @@ fn a_folder_is_packed_and_verified() {
     folder.run(&["pack", "photos", "packed2", "--resize", "0x3"]).fails(2, &["expected WIDTHxHEIGHT"]);
     fs::write(folder.at("photos/red/bad.jpg"), b"no image").unwrap();
     folder.run(&["pack", "photos", "packed2", "--quiet"]).fails(1, &["red/bad.jpg"]);
+    folder.run(&["pack", "photos", "packed2"]).fails(1, &["hint: --on-error skip leaves them out"]);
+    folder.run(&["pack", "photos", "packed", "--shards", "3"]).fails(2, &["hint: --overwrite replaces it"]);
+    // What the summary says is not said twice.
+    let text = folder.run(&["pack", "photos", "packed3", "--on-error", "skip"]).quietly(1);
+    assert!(text.contains("10 records of 2 classes in 1 shard, "), "{text}");
+    assert!(text.contains("\n1 unreadable images were skipped\n  red/bad.jpg: "), "{text}");
     let report =
         folder.run(&["pack", "photos", "packed2", "--on-error", "skip", "--json", "--quiet"]).json(1);
     assert_eq!(report["source"]["skipped"]["files"][0]["path"], "red/bad.jpg");

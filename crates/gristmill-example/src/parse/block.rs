@@ -68,22 +68,42 @@ impl Parser {
         }
         let mut scratch = Scratch::new(&self.keys);
         let mut layout = Layout::default();
-        for i in 0..records.len() {
-            let data = records.get(i);
-            let made = if layout.read(&self.outputs, data, records.span(i), i, dest, &mut scratch.found) {
+        let mut i = 0;
+        while i < records.len() {
+            let (usable, all) = layout.reads_all();
+            let made = if usable && all {
+                i = layout.read_on(records, i, dest);
+                if i == records.len() {
+                    break;
+                }
+                self.read_odd(records, i, dest, &mut scratch, &mut layout)
+            } else if usable && layout.read(&self.outputs, records, i, dest, &mut scratch.found) {
                 self.finish_row(records, i, dest, layout.noted(), &scratch)
             } else {
-                self.truncate(dest, i);
-                let made = self.parse_into(records, i, dest, &mut scratch);
-                layout.learn(&self.keys, &self.outputs, data, dest);
-                made
+                self.read_odd(records, i, dest, &mut scratch, &mut layout)
             };
             if let Err(e) = made {
                 self.truncate(dest, i);
                 return (i, Some(e));
             }
+            i += 1;
         }
         (records.len(), None)
+    }
+
+    /// A record by the general rules, and what its form teaches.
+    fn read_odd(
+        &self,
+        records: &Records,
+        row: usize,
+        dest: &mut [ColumnDest<'_>],
+        scratch: &mut Scratch,
+        layout: &mut Layout,
+    ) -> Result<()> {
+        self.truncate(dest, row);
+        let made = self.parse_into(records, row, dest, scratch);
+        layout.learn(&self.keys, &self.outputs, records.get(row), dest);
+        made
     }
 
     /// Takes back what records from `rows` on have appended.

@@ -6,6 +6,7 @@ use crate::list::{List, ListKind, copy_floats};
 use crate::parse::block::ColumnDest;
 use crate::parse::locate::{Found, Keys, each_feature};
 use crate::parse::outputs::{Make, Output};
+use crate::parse::records::{Records, StringColumn};
 use crate::wire::Cursor;
 use gristmill_types::StrSpan;
 
@@ -13,6 +14,10 @@ use gristmill_types::StrSpan;
 const FIRST: u8 = 0x0a;
 /// An entry's value.
 const SECOND: u8 = 0x12;
+/// The lists inside a Feature.
+const BYTES: u8 = 0x0a;
+const FLOATS: u8 = 0x12;
+const INTS: u8 = 0x1a;
 /// One unpacked int64 or float.
 const INT: u8 = 0x08;
 const FLOAT: u8 = 0x0d;
@@ -70,6 +75,18 @@ struct Field {
     act: Act,
 }
 
+/// Where a feature's values go while a block is read: destination and act in one, so that a record costs one
+/// decision per feature.
+pub(crate) enum Place<'a> {
+    Skip,
+    Note(usize),
+    /// Rows of so many bytes.
+    Ints(&'a mut [u8], usize),
+    Floats(&'a mut [u8], usize),
+    /// So many strings a record.
+    Strings(&'a mut StringColumn, usize),
+}
+
 /// What is known of the records' form.
 #[derive(Default)]
 pub(crate) struct Layout {
@@ -86,23 +103,33 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Reads a record of the known form into row `row`. Results in [`Layout::noted`] are left to the caller,
-    /// with their lists in `found`. False if the record has another form: nothing is then decided about it,
-    /// and destinations may hold parts of it.
-    #[inline]
+    /// Whether records may be read by the form, and whether that alone makes all their results.
+    pub(crate) fn reads_all(&self) -> (bool, bool) {
+        (self.usable, self.noted.is_empty() && self.defaults.is_empty())
+    }
+
+    /// Results that the caller makes after [`Layout::read`].
+    pub(crate) fn noted(&self) -> &[usize] {
+        &self.noted
+    }
+
+    /// Reads one record of the known form into row `row`. Results in [`Layout::noted`] are left to the caller,
+    /// with their lists in `found`. False if the record has another form: nothing is then decided about it, and
+    /// destinations may hold parts of it.
     pub(crate) fn read(
         &mut self,
         outputs: &[Output],
-        data: &[u8],
-        span: StrSpan,
+        records: &Records,
         row: usize,
         dest: &mut [ColumnDest<'_>],
         found: &mut [Found],
     ) -> bool {
-        let fits = self.usable && self.walk(data, span, row, dest, found).is_some();
-        if !fits {
+        found.fill(Found::Absent);
+        let mut places = self.places(dest);
+        if self.walk(records.get(row), records.span(row), row, &mut places, found).is_none() {
             return false;
         }
+        drop(places);
         for &k in &self.defaults {
             fill_default(&outputs[k], row, &mut dest[k]);
         }
@@ -110,9 +137,35 @@ impl Layout {
         true
     }
 
-    /// Results that the caller makes after [`Layout::read`].
-    pub(crate) fn noted(&self) -> &[usize] {
-        &self.noted
+    /// Reads records from `row` on as long as they have the known form, which makes all their results; gives the
+    /// first that has not. Destinations may hold parts of that one.
+    pub(crate) fn read_on(&mut self, records: &Records, row: usize, dest: &mut [ColumnDest<'_>]) -> usize {
+        let mut places = self.places(dest);
+        let mut at = row;
+        while at < records.len()
+            && self.walk(records.get(at), records.span(at), at, &mut places, &mut []).is_some()
+        {
+            at += 1;
+        }
+        self.hits = self.hits.saturating_add(u32::try_from(at - row).unwrap_or(u32::MAX));
+        at
+    }
+
+    /// Field by field, where values go.
+    fn places<'a>(&self, dest: &'a mut [ColumnDest<'_>]) -> Vec<Place<'a>> {
+        let mut free: Vec<Option<&'a mut ColumnDest<'_>>> = dest.iter_mut().map(Some).collect();
+        let place = |f: &Field| match f.act {
+            Act::Skip => Place::Skip,
+            Act::Note(slot) => Place::Note(slot),
+            // Every destination is written for one field only: `take_over` sees to it.
+            Act::Write { dest, kind, count } => match (free[dest].take(), kind) {
+                (Some(ColumnDest::Plain(out)), ListKind::Ints) => Place::Ints(out, 8 * count),
+                (Some(ColumnDest::Plain(out)), ListKind::Floats) => Place::Floats(out, 4 * count),
+                (Some(ColumnDest::Strings(out)), ListKind::Bytes) => Place::Strings(out, count),
+                _ => Place::Skip,
+            },
+        };
+        self.fields.iter().map(place).collect()
     }
 
     #[inline]
@@ -121,17 +174,14 @@ impl Layout {
         data: &[u8],
         span: StrSpan,
         row: usize,
-        dest: &mut [ColumnDest<'_>],
+        places: &mut [Place<'_>],
         found: &mut [Found],
     ) -> Option<()> {
-        if !self.noted.is_empty() {
-            found.fill(Found::Absent);
-        }
         let (len, mut at) = length(data, 0, FIRST)?;
         if at + len != data.len() {
             return None;
         }
-        for f in &self.fields {
+        for (f, place) in self.fields.iter().zip(places) {
             let (len, body) = length(data, at, FIRST)?;
             let end = body + len;
             at = end;
@@ -139,40 +189,38 @@ impl Layout {
                 return None;
             }
             let value = rest(data, body + f.head.bytes.len(), end)?;
-            if let Act::Skip = f.act {
+            if let Place::Skip = place {
                 continue;
             }
             let tag = *data.get(value)?;
             let start = rest(data, value + 1, end)?;
-            match f.act {
-                Act::Skip => {}
-                Act::Note(slot) => {
+            match place {
+                Place::Skip => {}
+                Place::Note(slot) => {
                     let kind = ListKind::from_tag(u32::from(tag))?;
-                    found[slot] = Found::List(List { kind, start, end });
+                    *found.get_mut(*slot)? = Found::List(List { kind, start, end });
                 }
-                Act::Write { dest: k, kind, count } => match (&mut dest[k], kind, tag) {
-                    (ColumnDest::Plain(out), ListKind::Ints, 0x1a) => {
-                        ints(data, start, end, out.get_mut(row * count * 8..(row + 1) * count * 8)?)?;
-                    }
-                    (ColumnDest::Plain(out), ListKind::Floats, 0x12) => {
-                        floats(&data[..end], start, out.get_mut(row * count * 4..(row + 1) * count * 4)?)?;
-                    }
-                    (ColumnDest::Strings(out), ListKind::Bytes, 0x0a) => {
-                        let mut at = start;
-                        for _ in 0..count {
-                            let (len, first) = length(&data[..end], at, FIRST)?;
-                            at = first + len;
-                            if at > end {
-                                return None;
-                            }
-                            out.push(span, first, len);
-                        }
-                        if at != end {
+                Place::Ints(out, bytes) if tag == INTS => {
+                    ints(data, start, end, out.get_mut(row * *bytes..(row + 1) * *bytes)?)?;
+                }
+                Place::Floats(out, bytes) if tag == FLOATS => {
+                    floats(&data[..end], start, out.get_mut(row * *bytes..(row + 1) * *bytes)?)?;
+                }
+                Place::Strings(out, count) if tag == BYTES => {
+                    let mut at = start;
+                    for _ in 0..*count {
+                        let (len, first) = length(data, at, FIRST)?;
+                        at = first + len;
+                        if at > end {
                             return None;
                         }
+                        out.push(span, first, len);
                     }
-                    _ => return None,
-                },
+                    if at != end {
+                        return None;
+                    }
+                }
+                _ => return None,
             }
         }
         (at == data.len()).then_some(())

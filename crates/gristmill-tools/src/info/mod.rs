@@ -113,9 +113,9 @@ pub struct InfoReport {
 }
 
 impl InfoReport {
-    /// Whether every file was read to its end.
+    /// Whether every file was read to its end, and ended with a record.
     pub fn ok(&self) -> bool {
-        self.files.iter().all(|file| file.error.is_none())
+        self.files.iter().all(|file| file.error.is_none() && file.tail_bytes == 0)
     }
 }
 
@@ -200,7 +200,7 @@ fn look(path: &OsStr, options: &InfoOptions, progress: &dyn Progress) -> Result<
     }
     let (error, tail_bytes) = match ended {
         Ok(Some(end)) => {
-            let cut = end.cut_short.then(|| "the compressed data end before their trailer".to_owned());
+            let cut = end.cut_short.then(|| read::CUT_SHORT.to_owned());
             (cut, end.tail_bytes as u64)
         }
         Ok(None) => (None, 0),

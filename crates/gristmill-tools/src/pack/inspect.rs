@@ -100,7 +100,12 @@ fn what_else(contents: &[u8]) -> String {
     if head.get(4..8) == Some(b"ftyp") {
         return "a HEIC, AVIF or video file, which is not decoded here".into();
     }
-    let readable = head.iter().all(|&b| b >= 0x20 || b.is_ascii_whitespace());
+    // A character may be cut in two at the end of what is looked at.
+    let utf8 = match std::str::from_utf8(head) {
+        Ok(_) => true,
+        Err(e) => e.error_len().is_none() && head.len() < contents.len(),
+    };
+    let readable = utf8 && head.iter().all(|&b| b >= 0x20 || b.is_ascii_whitespace());
     let what = if readable { "text" } else { "unknown bytes" };
     let start = String::from_utf8_lossy(&head[..head.len().min(12)]).escape_debug().to_string();
     format!("not an image but {what}: it begins with '{start}'")

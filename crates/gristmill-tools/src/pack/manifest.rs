@@ -68,6 +68,9 @@ pub(crate) struct Table {
     pub(crate) cells: Cells,
 }
 
+/// A table with more columns than this is none: each costs time in every row.
+const MAX_COLUMNS: usize = 4096;
+
 /// Names of features that pack makes itself.
 const OWN: [&str; 6] = ["image", "label", "label_name", "height", "width", "filename"];
 
@@ -107,6 +110,14 @@ impl Table {
 /// An error about a line, counted from 1.
 fn bad(line: u64, what: impl std::fmt::Display) -> Error {
     Error::invalid(format!("line {line} of the manifest: {what}"))
+}
+
+/// Refuses more columns than a table has.
+fn check_columns(columns: usize, line: u64) -> Result<()> {
+    if columns > MAX_COLUMNS {
+        return Err(bad(line, format_args!("there are more than {MAX_COLUMNS} columns")));
+    }
+    Ok(())
 }
 
 /// Refuses names that pack's own features have.

@@ -84,7 +84,7 @@ pub fn pack(source: &Path, out: &Path, options: &PackOptions, progress: &dyn Pro
                 format!("the folder holds another data set: {}", differences.join("; ")),
             )
             .in_file(here(out))
-            .hint("overwrite replaces it; or choose another folder"));
+            .hint("overwrite=True replaces it; or choose another folder"));
         }
     }
     let files = |d: DatasetInfo| d.splits.into_iter().flat_map(|s| s.shards).map(|s| s.file).collect();
@@ -238,7 +238,11 @@ fn write(job: &Job, stage: &Stage, progress: &dyn Progress) -> Result<(DatasetIn
             ),
         )
         .in_file(here(&job.listing.root))
-        .hint(if total.records == 0 { "check the source" } else { "on_error=skip leaves them out" }));
+        .hint(if total.records == 0 {
+            "check the source"
+        } else {
+            "on_error='skip' leaves them out"
+        }));
     }
     let dataset = describe(job, &finished, total);
     stage.publish(&finished, &dataset)?;

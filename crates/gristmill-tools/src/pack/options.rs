@@ -204,16 +204,25 @@ impl Recorded {
     }
 }
 
+/// Bytes that a name may have: it becomes part of file names, which have room for 255 as a rule.
+const NAME_BYTES: usize = 100;
+
 /// A name that becomes part of a file's name.
 fn check_name(what: &str, name: &str) -> Result<()> {
     let fits = |c: char| c.is_alphanumeric() || "_-. ".contains(c);
-    if name.is_empty() || name.starts_with('.') || name.len() > 100 || !name.chars().all(fits) {
-        return Err(Error::invalid(format!(
-            "{what} must consist of letters, digits, '_', '-' and '.', got '{}'",
-            name.escape_debug()
-        )));
-    }
-    Ok(())
+    let got = || name.escape_debug();
+    let message = if name.is_empty() {
+        format!("{what} is empty")
+    } else if name.len() > NAME_BYTES {
+        format!("{what} must have at most {NAME_BYTES} bytes, got {}", name.len())
+    } else if name.starts_with('.') {
+        format!("{what} must not begin with '.', which hides files, got '{}'", got())
+    } else if !name.chars().all(fits) {
+        format!("{what} must consist of letters, digits, spaces, '_', '-' and '.', got '{}'", got())
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid(message))
 }
 
 fn check_splits(splits: &[(String, f64)]) -> Result<()> {
@@ -300,7 +309,11 @@ mod tests {
         assert!(words(PackOptions { resize: Some((0, 4)), ..base() }).contains("got 0x4"));
         assert!(words(PackOptions { quality: 101, ..base() }).contains("0 to 100, got 101"));
         assert!(words(PackOptions { threads: Some(0), ..base() }).contains("at least 1, got 0"));
-        assert!(words(PackOptions { name: Some("a/b".into()), ..base() }).contains("got 'a/b'"));
+        let named = |name: &str| words(PackOptions { name: Some(name.into()), ..base() });
+        assert!(named("a/b").contains("spaces, '_', '-' and '.', got 'a/b'"));
+        assert!(named("").ends_with("is empty"));
+        assert!(named("..").contains("must not begin with '.'"));
+        assert!(named(&"x".repeat(101)).ends_with("at most 100 bytes, got 101"));
         base().validate().unwrap();
     }
 

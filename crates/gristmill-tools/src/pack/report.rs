@@ -202,15 +202,17 @@ impl PackReport {
         let d = &self.dataset;
         let shards: usize = d.splits.iter().map(|s| s.shards.len()).sum();
         let mut text = format!(
-            "{} records of {} classes in {shards} shards, {} bytes",
-            d.records,
-            d.classes.len(),
+            "{} of {} in {}, {} bytes",
+            count(d.records, "record", "records"),
+            count(d.classes.len() as u64, "class", "classes"),
+            count(shards as u64, "shard", "shards"),
             d.bytes
         );
         if d.splits.len() > 1 {
             for split in &d.splits {
+                let shards = count(split.shards.len() as u64, "shard", "shards");
                 text +=
-                    &format!("\n{}: {} records in {} shards", split.name, split.records, split.shards.len());
+                    &format!("\n{}: {} in {shards}", split.name, count(split.records, "record", "records"));
             }
         }
         if self.complete_before {
@@ -245,17 +247,24 @@ impl SourceInfo {
             ));
         } else if oriented > 0 {
             notes.push(format!(
-                "{oriented} images have an Exif orientation, which decoders ignore: exif=apply turns them upright"
+                "{oriented} images have an Exif orientation, which decoders ignore: exif='apply' turns them upright"
             ));
         }
         if self.identical > 0 {
-            notes.push(format!(
-                "{} images equal another one, {} of them one in another split",
-                self.identical, self.identical_across_splits
-            ));
+            let mut note =
+                format!("{} equal to another one", count(self.identical, "image is", "images are"));
+            if self.identical_across_splits > 0 {
+                note += &format!(", {} of them to one in another split", self.identical_across_splits);
+            }
+            notes.push(note);
         }
         notes
     }
+}
+
+/// A number with its noun.
+fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// A path for people: in one line, invalid UTF-8 replaced.

@@ -210,7 +210,7 @@ impl Stage {
                     ),
                 )
                 .in_file(here(target))
-                .hint("run that job again to finish it; overwrite starts anew"));
+                .hint("run that job again to finish it; overwrite=True starts anew"));
             }
             _ => clear(folder)?,
         }
@@ -384,5 +384,5 @@ fn is_plain(name: &str) -> bool {
 fn exists(path: &Path) -> Error {
     Error::new(Kind::AlreadyExists, format!("{} is there already", here(path)))
         .in_file(here(path))
-        .hint("overwrite replaces it; or choose another folder")
+        .hint("overwrite=True replaces it; or choose another folder")
 }

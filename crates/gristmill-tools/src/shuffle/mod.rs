@@ -12,7 +12,7 @@ use gristmill_types::rng::philox_block;
 use gristmill_types::{Error, Result};
 
 use crate::files::{expand, total_bytes};
-use crate::out::{OutOptions, Outputs, check_target, make_parent, shard_names};
+use crate::out::{OutOptions, Outputs, check_target, local, make_parent, shard_names};
 use crate::progress::Progress;
 use crate::read::each_record;
 use crate::reshape::{Contiguous, ReshapeReport, compression};
@@ -84,13 +84,13 @@ pub fn shuffle(
     })?;
     let records = writer.finish(&mut outputs)?;
     let inputs = files.len() as u64;
-    let files = outputs.keep();
+    let files = outputs.keep()?;
     Ok(ReshapeReport { inputs, records, payload_bytes, files, by: None, seed: Some(options.seed) })
 }
 
 /// The directory in which an output lies.
 fn folder_of(prefix: &OsStr) -> OsString {
-    match std::path::Path::new(prefix).parent() {
+    match local(prefix).parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.as_os_str().to_owned(),
         _ => ".".into(),
     }

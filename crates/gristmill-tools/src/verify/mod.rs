@@ -205,7 +205,18 @@ fn check(path: &OsStr, options: &VerifyOptions, progress: &dyn Progress) -> Resu
             Ok(None) => break,
             Err(ReadError::Frame(frame)) => {
                 let index = reader.index();
-                let lost = reader.resync().map_err(|e| read::in_file(e, path))?;
+                let lost = match reader.resync() {
+                    Ok(lost) => lost,
+                    Err(error @ ReadError::Codec(_)) => {
+                        problems.add(of_frame(&frame, index, None));
+                        problems.add(of_codec(&error, reader.index(), reader.offset()));
+                        break;
+                    }
+                    Err(error) => {
+                        read::go_on(progress)?;
+                        return Err(read::in_file(error, path));
+                    }
+                };
                 lost_bytes += lost.map_or(0, |lost| lost.end - lost.start);
                 problems.add(of_frame(&frame, index, lost));
                 if lost.is_none() {
@@ -217,9 +228,7 @@ fn check(path: &OsStr, options: &VerifyOptions, progress: &dyn Progress) -> Resu
                 break;
             }
             Err(error @ ReadError::Codec(_)) => {
-                let place = Some(reader.offset());
-                let problem = Problem::new(ProblemKind::Compression, error.to_string());
-                problems.add(Problem { record: Some(reader.index()), offset: place, ..problem });
+                problems.add(of_codec(&error, reader.index(), reader.offset()));
                 break;
             }
             Err(error) => {
@@ -264,6 +273,11 @@ fn of_frame(frame: &FrameError, index: u64, lost: Option<Lost>) -> Problem {
         computed: sums.map(|(_, computed)| format!("{computed:#010x}")),
         ..Problem::new(kind, frame.to_string())
     }
+}
+
+fn of_codec(error: &ReadError, record: u64, offset: u64) -> Problem {
+    let problem = Problem::new(ProblemKind::Compression, error.to_string());
+    Problem { record: Some(record), offset: Some(offset), ..problem }
 }
 
 fn of_end(end: EndInfo, offset: u64, problems: &mut Problems) {

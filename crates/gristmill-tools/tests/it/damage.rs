@@ -10,7 +10,9 @@ use gristmill_tools::OutOptions;
 use gristmill_tools::head::{HeadOptions, head};
 use gristmill_tools::info::{InfoOptions, infer_spec, info};
 use gristmill_tools::progress::Silent;
-use gristmill_tools::salvage::{LostBytes, salvage};
+use gristmill_tools::reshape::{SplitBy, merge, split};
+use gristmill_tools::salvage::{LostBytes, check_report, salvage, write_report};
+use gristmill_tools::shuffle::{ShuffleOptions, shuffle};
 use gristmill_tools::verify::{ProblemKind, VerifyOptions, verify};
 use gristmill_types::Kind;
 use serde_json::json;
@@ -95,6 +97,61 @@ fn tails_and_cut_streams_are_reported() {
     assert!(!saved.ok() && saved.compression == "GZIP");
     let good = read(&out);
     assert!(payloads(300).starts_with(&good[..good.len().min(20)]));
+}
+
+#[test]
+fn what_ends_too_early_is_neither_rewritten_nor_called_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).into_os_string();
+    let whole = fs::read(write(&dir.path().join("a"), &payloads(300), Compression::None)).unwrap();
+    fs::write(at("tail"), [&whole[..], b"tail"].concat()).unwrap();
+    let gz = write(&dir.path().join("a.gz"), &payloads(300), Compression::Gzip);
+    let bytes = fs::read(&gz).unwrap();
+    // All records are there, only the check value is not.
+    fs::write(at("cut"), &bytes[..bytes.len() - 4]).unwrap();
+    let before = names(dir.path());
+    let cases = [
+        ("tail", "4 bytes behind the last record are no record"),
+        ("cut", "the compressed data end before their trailer: records may be missing after the first 300"),
+    ];
+    for (name, words) in cases {
+        let inputs = [at(name)];
+        let out = OutOptions::default();
+        let errors = [
+            merge(&inputs, &at("out"), &out, &Silent).unwrap_err(),
+            split(&inputs, &at("out"), 2, SplitBy::RoundRobin, &out, &Silent).unwrap_err(),
+            shuffle(&inputs, &at("out"), &ShuffleOptions::default(), &Silent).unwrap_err(),
+        ];
+        for error in errors {
+            assert_eq!((error.kind(), error.message()), (Kind::DataLoss, words));
+        }
+        assert!(!info(&inputs, &InfoOptions::default(), &Silent).unwrap().ok());
+    }
+    assert_eq!(names(dir.path()), before);
+    let saved = salvage(&at("cut"), &at("out"), &OutOptions::default(), &Silent).unwrap();
+    assert_eq!((saved.ok(), saved.output.records, saved.lost_stretches), (false, 300, 0));
+    assert_eq!(saved.stream_error.as_deref(), Some("the compressed data end before their trailer"));
+}
+
+#[test]
+fn a_report_never_replaces_what_it_tells_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).into_os_string();
+    let path = write(&dir.path().join("a"), &payloads(3), Compression::None);
+    write(&dir.path().join("there"), &payloads(1), Compression::None);
+    std::os::unix::fs::symlink("a", at("link")).unwrap();
+    let kind = |report: &str, overwrite| {
+        check_report(&at(report), &path, &at("out"), overwrite).err().map(|e| e.kind())
+    };
+    for report in ["a", "link", "./a", "out", "./out"] {
+        assert_eq!(kind(report, true), Some(Kind::InvalidArgument), "{report}");
+    }
+    assert_eq!(kind("there", false), Some(Kind::AlreadyExists));
+    assert_eq!((kind("there", true), kind("new", false)), (None, None));
+    let report = salvage(&path, &at("out"), &OutOptions::default(), &Silent).unwrap();
+    write_report(&report, &at("new/report.json")).unwrap();
+    let text = fs::read(at("new/report.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(&text).unwrap()["output"]["records"], 3);
 }
 
 #[test]

@@ -112,3 +112,12 @@ fn hostile_headers_do_no_harm() {
         }
     }
 }
+
+#[test]
+fn only_what_reads_as_text_is_called_text() {
+    assert_eq!(what_else(b"hello"), "not an image but text: it begins with 'hello'");
+    assert!(what_else("ä".repeat(300).as_bytes()).contains("but text"));
+    assert!(what_else(&[b"x", "ä".repeat(300).as_bytes()].concat()).contains("but text"));
+    assert!(what_else(b"\xff\xd8").contains("unknown bytes"));
+    assert!(what_else(b"\xc3").contains("unknown bytes"));
+}

@@ -6,7 +6,7 @@ use csv::{ByteRecord, ReaderBuilder};
 use gristmill_types::{Error, Kind, Result};
 
 use super::columns::Scalar;
-use super::{Table, bad, check_column};
+use super::{Table, bad, check_column, check_columns};
 use crate::pack::report::{cancelled, shown};
 
 fn csv_error(error: &csv::Error) -> Error {
@@ -78,6 +78,7 @@ fn roles(headers: &ByteRecord, table: &mut Table) -> Result<Vec<Role>> {
             None => {
                 check_column(name, 1)?;
                 let (column, new) = table.cells.column(name);
+                check_columns(table.cells.columns().len(), 1)?;
                 (!new, Role::Feature(column))
             }
         };

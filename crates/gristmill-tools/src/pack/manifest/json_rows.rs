@@ -6,11 +6,8 @@ use gristmill_types::{Error, Kind, Result};
 use serde_json::{Map, Value};
 
 use super::columns::Scalar;
-use super::{Table, bad, check_column};
+use super::{Table, bad, check_column, check_columns};
 use crate::pack::report::cancelled;
-
-/// A row with more columns than this is no table.
-const MAX_COLUMNS: usize = 4096;
 
 pub(super) fn read(mut input: impl BufRead, table: &mut Table, stop: &dyn Fn() -> bool) -> Result<()> {
     let mut text = Vec::new();
@@ -57,10 +54,8 @@ fn add(row: &Map<String, Value>, table: &mut Table, line: u64) -> Result<()> {
     for name in row.keys().filter(|name| !matches!(name.as_str(), "path" | "label")) {
         if table.cells.column(name).1 {
             check_column(name, line)?;
+            check_columns(table.cells.columns().len(), line)?;
         }
-    }
-    if table.cells.columns().len() > MAX_COLUMNS {
-        return Err(bad(line, format_args!("there are more than {MAX_COLUMNS} columns")));
     }
     table.cells.begin_row();
     for column in 0..table.cells.columns().len() {

@@ -121,3 +121,14 @@ proptest! {
         let _ = check(&headed, Format::Csv);
     }
 }
+
+#[test]
+fn too_many_columns_are_refused_at_once() {
+    let names = |n: usize| (0..n).map(|i| format!(",c{i}")).collect::<String>();
+    let csv = |n| format!("path,label{}\na,1{}\n", names(n), ",2".repeat(n));
+    assert_eq!(table(&csv(4096), Format::Csv).cells.columns().len(), 4096);
+    assert!(words(csv(100_000).as_bytes(), Format::Csv).contains("more than 4096 columns"));
+    let row: String = (0..100_000).map(|i| format!(",\"c{i}\":1")).collect();
+    let row = format!("{{\"path\":\"a\",\"label\":1{row}}}\n");
+    assert!(words(row.as_bytes(), Format::JsonLines).contains("more than 4096 columns"));
+}
