@@ -80,6 +80,17 @@ def small_batch_then_parse_1_reader(tf: Any, data: Path) -> Batches:
     return _small_batches(ds.prefetch(auto))
 
 
+def small_interleaved(tf: Any, data: Path) -> Batches:
+    auto, spec = tf.data.AUTOTUNE, _small_spec(tf)
+
+    def batches(path: Any) -> Any:
+        return tf.data.TFRecordDataset(path).batch(BATCH_SMALL)
+
+    ds = tf.data.Dataset.from_tensor_slices(_files(data, "small"))
+    ds = _unordered(tf, ds.interleave(batches, num_parallel_calls=auto))
+    return _small_batches(ds.map(lambda r: tf.io.parse_example(r, spec), auto).prefetch(auto))
+
+
 def small_parse_single(tf: Any, data: Path) -> Batches:
     auto, spec = tf.data.AUTOTUNE, _small_spec(tf)
     ds = _unordered(tf, tf.data.TFRecordDataset(_files(data, "small"), num_parallel_reads=auto))
@@ -139,6 +150,7 @@ WORKLOADS: dict[str, dict[str, Callable[[Any, Path], Batches]]] = {
     "small": {
         "batch_then_parse": small_batch_then_parse,
         "batch_then_parse_1_reader": small_batch_then_parse_1_reader,
+        "interleaved": small_interleaved,
         "parse_single": small_parse_single,
     },
     "images": {

@@ -15,6 +15,7 @@ mod locate;
 mod outputs;
 mod ragged;
 mod records;
+mod scan;
 mod sequence;
 mod steps;
 
