@@ -4,7 +4,7 @@
 use crate::parse::Parser;
 use crate::parse::fault::{Place, explain, unparsable};
 use crate::parse::layout::Layout;
-use crate::parse::locate::{Scratch, locate};
+use crate::parse::locate::{Found, Scratch, locate};
 use crate::parse::outputs::Make;
 use crate::parse::records::{Records, StringColumn};
 use gristmill_types::{DType, Error, Result, Value};
@@ -69,26 +69,23 @@ impl Parser {
         let mut scratch = Scratch::new(&self.keys);
         let mut layout = Layout::default();
         let mut i = 0;
-        while i < records.len() {
-            let (usable, all) = layout.reads_all();
-            let made = if usable && all {
-                i = layout.read_on(records, i, dest);
-                if i == records.len() {
-                    break;
+        loop {
+            let (at, mut made) =
+                layout.read_on(&self.outputs, records, i, dest, &mut scratch.found, |k, row, dest, found| {
+                    self.finish(records, row, k, dest, found)
+                });
+            if made.is_ok() {
+                if at == records.len() {
+                    return (at, None);
                 }
-                self.read_odd(records, i, dest, &mut scratch, &mut layout)
-            } else if usable && layout.read(&self.outputs, records, i, dest, &mut scratch.found) {
-                self.finish_row(records, i, dest, layout.noted(), &scratch)
-            } else {
-                self.read_odd(records, i, dest, &mut scratch, &mut layout)
-            };
-            if let Err(e) = made {
-                self.truncate(dest, i);
-                return (i, Some(e));
+                made = self.read_odd(records, at, dest, &mut scratch, &mut layout);
             }
-            i += 1;
+            if let Err(e) = made {
+                self.truncate(dest, at);
+                return (at, Some(e));
+            }
+            i = at + 1;
         }
-        (records.len(), None)
     }
 
     /// A record by the general rules, and what its form teaches.
@@ -123,42 +120,45 @@ impl Parser {
     ) -> Result<()> {
         let data = records.get(row);
         locate(&self.keys, data, scratch).map_err(|m| unparsable(m, data, Place::Single))?;
-        for k in 0..self.outputs.len() {
-            self.finish_row(records, row, dest, &[k], scratch)?;
+        for (k, dest) in dest.iter_mut().enumerate() {
+            self.finish(records, row, k, dest, &scratch.found)?;
         }
         Ok(())
     }
 
-    /// Makes some results of a record in which everything was found.
+    /// Makes result `k` of a record in which everything was found.
     #[inline]
-    fn finish_row(
+    fn finish(
         &self,
         records: &Records,
         row: usize,
-        dest: &mut [ColumnDest<'_>],
-        which: &[usize],
-        scratch: &Scratch,
+        k: usize,
+        dest: &mut ColumnDest<'_>,
+        found: &[Found],
     ) -> Result<()> {
-        for &k in which {
-            let output = &self.outputs[k];
-            let data = records.get(row);
-            match (&output.make, &mut dest[k]) {
-                (Make::Fixed(f), ColumnDest::Plain(out)) => {
-                    let n = f.row_bytes();
-                    f.write_row(data, scratch.found[f.slot], &mut out[row * n..(row + 1) * n])
-                        .map_err(|fault| explain(&fault, &self.keys, data, Place::Single))?;
-                }
-                (Make::Fixed(f), ColumnDest::Strings(out)) => {
-                    f.push_spans(data, records.span(row), scratch.found[f.slot], out)
-                        .map_err(|fault| explain(&fault, &self.keys, data, Place::Single))?;
-                }
-                (_, ColumnDest::Values(out)) => {
-                    out.push(output.single(&self.keys, &records.bytes(row), &scratch.found)?)
-                }
-                (Make::Lists(_), _) => return Err(Error::internal("destinations were checked")),
+        let output = &self.outputs[k];
+        let data = records.get(row);
+        match (&output.make, dest) {
+            (Make::Fixed(f), ColumnDest::Plain(out)) => {
+                let n = f.row_bytes();
+                f.write_row(data, found[f.slot], &mut out[row * n..(row + 1) * n])
+                    .map_err(|fault| explain(&fault, &self.keys, data, Place::Single))
             }
+            (Make::Fixed(f), ColumnDest::Strings(out)) => {
+                let span = records.span(row);
+                match f.each_string(data, found[f.slot], |r| out.push(span, r.start, r.len())) {
+                    Ok(Some(_)) => out.push_default(),
+                    Ok(None) => {}
+                    Err(fault) => return Err(explain(&fault, &self.keys, data, Place::Single)),
+                }
+                Ok(())
+            }
+            (_, ColumnDest::Values(out)) => {
+                out.push(output.single(&self.keys, &records.bytes(row), found)?);
+                Ok(())
+            }
+            (Make::Lists(_), _) => Err(Error::internal("destinations were checked")),
         }
-        Ok(())
     }
 
     /// Whether every destination fits its result.

@@ -3,8 +3,8 @@
 use crate::list::{List, ListKind, copy_floats, each_bytes, each_float_run, each_int};
 use crate::parse::fault::{Fault, FaultIn, What};
 use crate::parse::locate::Found;
-use crate::parse::records::StringColumn;
-use gristmill_types::{Buffer, Bytes, DType, Result, Shape, StrSpan, Tensor};
+use gristmill_types::{Buffer, Bytes, DType, Result, Shape, Tensor};
+use std::ops::Range;
 
 /// A dense feature.
 #[derive(Clone, Debug)]
@@ -77,54 +77,42 @@ impl Fixed {
         self.counted(n)
     }
 
+    /// Gives the places of a record's strings to `f`, one after the other; or, where the record has none, the
+    /// default instead of calling it. After an error `f` may have seen some.
+    #[inline]
+    pub(crate) fn each_string(
+        &self,
+        data: &[u8],
+        found: Found,
+        mut f: impl FnMut(Range<usize>),
+    ) -> Result<Option<&Tensor>, Fault> {
+        let Some(list) = self.list(found)? else { return Ok(self.default.as_ref()) };
+        let mut n = 0;
+        each_bytes(data, list.range(), |r| {
+            if n < self.count {
+                f(r);
+            }
+            n += 1;
+        })
+        .map_err(|m| self.fault(What::Broken(m)))?;
+        self.counted(n)?;
+        Ok(None)
+    }
+
     /// Appends the strings of one record, which share its memory. After an error some may have been
     /// appended.
-    #[inline]
     pub(crate) fn push_strings(
         &self,
         record: &Bytes,
         found: Found,
         out: &mut Vec<Bytes>,
     ) -> Result<(), Fault> {
-        let Some(list) = self.list(found)? else {
-            if let Some(default) = &self.default {
-                out.extend_from_slice(default.as_strings());
-            }
-            return Ok(());
-        };
-        let mut n = 0;
-        each_bytes(record, list.range(), |r| {
-            if n < self.count {
-                out.push(record.slice(r.start, r.len()));
-            }
-            n += 1;
-        })
-        .map_err(|m| self.fault(What::Broken(m)))?;
-        self.counted(n)
-    }
-
-    /// As [`Fixed::push_strings`], as positions: the record lies at `span`.
-    #[inline]
-    pub(crate) fn push_spans(
-        &self,
-        data: &[u8],
-        span: StrSpan,
-        found: Found,
-        out: &mut StringColumn,
-    ) -> Result<(), Fault> {
-        let Some(list) = self.list(found)? else {
-            out.push_default();
-            return Ok(());
-        };
-        let mut n = 0;
-        each_bytes(data, list.range(), |r| {
-            if n < self.count {
-                out.push(span, r.start, r.len());
-            }
-            n += 1;
-        })
-        .map_err(|m| self.fault(What::Broken(m)))?;
-        self.counted(n)
+        if let Some(default) =
+            self.each_string(record, found, |r| out.push(record.slice(r.start, r.len())))?
+        {
+            out.extend_from_slice(default.as_strings());
+        }
+        Ok(())
     }
 
     /// The tensor of one record.

@@ -8,7 +8,7 @@ use crate::parse::locate::{Found, Keys, each_feature};
 use crate::parse::outputs::{Make, Output};
 use crate::parse::records::{Records, StringColumn};
 use crate::parse::scan::{FIRST, floats, ints, length, rest};
-use gristmill_types::StrSpan;
+use gristmill_types::{Result, StrSpan};
 
 /// An entry's value.
 const SECOND: u8 = 0x12;
@@ -98,69 +98,69 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Whether records may be read by the form, and whether that alone makes all their results.
-    pub(crate) fn reads_all(&self) -> (bool, bool) {
-        (self.usable, self.noted.is_empty() && self.defaults.is_empty())
-    }
-
-    /// Results that the caller makes after [`Layout::read`].
-    pub(crate) fn noted(&self) -> &[usize] {
-        &self.noted
-    }
-
-    /// Reads one record of the known form into row `row`. Results in [`Layout::noted`] are left to the caller,
-    /// with their lists in `found`. False if the record has another form: nothing is then decided about it, and
-    /// destinations may hold parts of it.
-    pub(crate) fn read(
+    /// Reads records from `row` on as long as they have the known form. The results of a record that are made by
+    /// the general rules are left to `finish`, which gets their numbers, the row, the destination and what was
+    /// found. Gives the first record that is not read, with the error that `finish` had for it; its destinations
+    /// may hold parts of it.
+    pub(crate) fn read_on<'b>(
         &mut self,
         outputs: &[Output],
         records: &Records,
         row: usize,
-        dest: &mut [ColumnDest<'_>],
+        dest: &mut [ColumnDest<'b>],
         found: &mut [Found],
-    ) -> bool {
-        found.fill(Found::Absent);
-        let mut places = self.places(dest);
-        if self.walk(records.get(row), records.span(row), row, &mut places, found).is_none() {
-            return false;
+        mut finish: impl FnMut(usize, usize, &mut ColumnDest<'b>, &[Found]) -> Result<()>,
+    ) -> (usize, Result<()>) {
+        if !self.usable {
+            return (row, Ok(()));
         }
-        drop(places);
-        for &k in &self.defaults {
-            fill_default(&outputs[k], row, &mut dest[k]);
-        }
-        self.hits = self.hits.saturating_add(1);
-        true
-    }
-
-    /// Reads records from `row` on as long as they have the known form, which makes all their results; gives the
-    /// first that has not. Destinations may hold parts of that one.
-    pub(crate) fn read_on(&mut self, records: &Records, row: usize, dest: &mut [ColumnDest<'_>]) -> usize {
-        let mut places = self.places(dest);
+        let (mut places, mut rest) = self.places(dest);
         let mut at = row;
-        while at < records.len()
-            && self.walk(records.get(at), records.span(at), at, &mut places, &mut []).is_some()
-        {
+        let mut made = Ok(());
+        while at < records.len() {
+            if !self.noted.is_empty() {
+                found.fill(Found::Absent);
+            }
+            if self.walk(records.get(at), records.span(at), at, &mut places, found).is_none() {
+                break;
+            }
+            for &k in &self.defaults {
+                if let Some(dest) = &mut rest[k] {
+                    fill_default(&outputs[k], at, dest);
+                }
+            }
+            made = self.noted.iter().try_for_each(|&k| match &mut rest[k] {
+                Some(dest) => finish(k, at, dest, found),
+                None => Ok(()),
+            });
+            if made.is_err() {
+                break;
+            }
             at += 1;
         }
         self.hits = self.hits.saturating_add(u32::try_from(at - row).unwrap_or(u32::MAX));
-        at
+        (at, made)
     }
 
-    /// Field by field, where values go.
-    fn places<'a>(&self, dest: &'a mut [ColumnDest<'_>]) -> Vec<Place<'a>> {
-        let mut free: Vec<Option<&'a mut ColumnDest<'_>>> = dest.iter_mut().map(Some).collect();
+    /// Field by field, where values go; and the destinations that no field is written to.
+    fn places<'a, 'b>(
+        &self,
+        dest: &'a mut [ColumnDest<'b>],
+    ) -> (Vec<Place<'a>>, Vec<Option<&'a mut ColumnDest<'b>>>) {
+        let mut rest: Vec<Option<&'a mut ColumnDest<'b>>> = dest.iter_mut().map(Some).collect();
         let place = |f: &Field| match f.act {
             Act::Skip => Place::Skip,
             Act::Note(slot) => Place::Note(slot),
             // Every destination is written for one field only: `take_over` sees to it.
-            Act::Write { dest, kind, count } => match (free[dest].take(), kind) {
+            Act::Write { dest, kind, count } => match (rest[dest].take(), kind) {
                 (Some(ColumnDest::Plain(out)), ListKind::Ints) => Place::Ints(out, 8 * count),
                 (Some(ColumnDest::Plain(out)), ListKind::Floats) => Place::Floats(out, 4 * count),
                 (Some(ColumnDest::Strings(out)), ListKind::Bytes) => Place::Strings(out, count),
                 _ => Place::Skip,
             },
         };
-        self.fields.iter().map(place).collect()
+        let places = self.fields.iter().map(place).collect();
+        (places, rest)
     }
 
     #[inline]
