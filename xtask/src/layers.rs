@@ -1,9 +1,10 @@
 //! Which crate may depend on which: lower floors never see higher ones, siblings never each other.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
+
+use crate::workspace::metadata;
 
 /// Each crate with the crates of this workspace that it may use. A crate that is not listed is an error, so that
 /// every new one gets its place here.
@@ -74,17 +75,7 @@ const TOP: &[&str] = &["gristmill-cli", "gristmill-python", "xtask"];
 ///
 /// When `cargo metadata` fails or prints something else than its JSON.
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--no-deps"])
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("cargo metadata does not start: {error}"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    let metadata: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("cargo metadata printed no JSON: {error}"))?;
+    let metadata = metadata(root, &["--no-deps"])?;
     Ok(broken(&metadata))
 }
 

@@ -6,6 +6,7 @@
 mod layers;
 mod notices;
 mod sizes;
+mod workspace;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
+
+use crate::workspace::metadata;
 
 /// Where the text lies in the workspace; it is put into the wheel from there.
 const FILE: &str = "THIRD-PARTY-NOTICES.txt";
@@ -48,7 +49,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
 }
 
 fn text(root: &Path) -> Result<String, String> {
-    let crates = shipped(&metadata(root)?);
+    let crates = shipped(&metadata(root, &["--locked"])?);
     let mut out = String::from(
         "gristmill is given away under MIT or Apache-2.0. It is built from the software below, whose authors\n\
          and terms are these. Made from Cargo.lock; equal texts stand once.\n\n",
@@ -68,19 +69,6 @@ fn text(root: &Path) -> Result<String, String> {
             .expect("strings take all that is written");
     }
     Ok(out)
-}
-
-fn metadata(root: &Path) -> Result<Value, String> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--locked"])
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("cargo metadata does not start: {error}"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata printed no JSON: {error}"))
 }
 
 /// Crates of others that the shipped ones are linked from, by name and version.

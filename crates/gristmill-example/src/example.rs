@@ -3,6 +3,7 @@
 use crate::list::{ListKind, each_bytes, each_float_run, each_int, floats};
 use crate::wire::{Cursor, LEN, Malformed, field_len, put_head, put_varint, tag, varint_len};
 use gristmill_types::{Bytes, Error, Kind, Result};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -223,15 +224,18 @@ pub(crate) fn put_feature(out: &mut Vec<u8>, feature: &Feature) {
     }
 }
 
-/// The entries of a map in the order of protobuf's deterministic serialisation: ascending bytes,
-/// but of two keys of which one begins the other the longer comes first (upb, the runtime behind
-/// Python, compares the common part and writes from the end).
+/// The order of keys in protobuf's deterministic serialisation: ascending bytes, but of two keys of
+/// which one begins the other the longer comes first (upb, the runtime behind Python, compares the
+/// common part and writes from the end).
+pub fn wire_order(a: &str, b: &str) -> Ordering {
+    let common = a.len().min(b.len());
+    a.as_bytes()[..common].cmp(&b.as_bytes()[..common]).then(b.len().cmp(&a.len()))
+}
+
+/// The entries of a map in [`wire_order`].
 pub(crate) fn in_wire_order<V>(map: &BTreeMap<String, V>) -> Vec<(&String, &V)> {
     let mut entries: Vec<_> = map.iter().collect();
-    entries.sort_by(|(a, _), (b, _)| {
-        let common = a.len().min(b.len());
-        a.as_bytes()[..common].cmp(&b.as_bytes()[..common]).then(b.len().cmp(&a.len()))
-    });
+    entries.sort_by(|(a, _), (b, _)| wire_order(a, b));
     entries
 }
 

@@ -46,6 +46,45 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
+/// The CRC32C of bytes that come in pieces.
+#[derive(Clone)]
+pub struct Running(crc_fast::Digest);
+
+impl Running {
+    /// Of no bytes so far.
+    pub fn new() -> Self {
+        Self(crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi))
+    }
+
+    /// Takes in the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Number of bytes so far.
+    pub fn bytes(&self) -> u64 {
+        self.0.get_amount()
+    }
+
+    /// Their checksum.
+    pub fn value(&self) -> u32 {
+        // 32 bits wide.
+        self.0.finalize() as u32
+    }
+}
+
+impl Default for Running {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#010x} of {} bytes", self.value(), self.bytes())
+    }
+}
+
 /// The CRC32C of the eight bytes of a length field.
 #[inline]
 pub fn crc32c_of_8(bytes: [u8; 8]) -> u32 {
@@ -154,6 +193,17 @@ fn power_of_256(mut n: u64) -> u32 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn pieces_sum_up_to_the_whole() {
+        let data: Vec<u8> = (0..5_000u32).map(|i| (i * 7) as u8).collect();
+        let mut running = Running::new();
+        for piece in data.chunks(777) {
+            running.update(piece);
+        }
+        assert_eq!((running.value(), running.bytes()), (crc32c(&data), 5_000));
+        assert_eq!(Running::default().value(), crc32c(&[]));
+    }
 
     #[test]
     fn known_values() {

@@ -1,6 +1,7 @@
 //! One record: the bytes of a `tf.train.Example` around an image, as the deterministic encoder of `gristmill-example`
 //! writes them, but without building the message first.
 
+use gristmill_example::example::wire_order;
 use gristmill_example::wire::{field_len, put_head, put_varint, varint_len};
 
 use super::listing::Listing;
@@ -55,11 +56,7 @@ impl Schema {
         let mut features: Vec<_> = own.map(|(name, origin)| (name.to_owned(), origin)).into();
         let columns = listing.cells.columns().iter().enumerate();
         features.extend(columns.map(|(i, column)| (column.name.clone(), Origin::Column(i))));
-        // Protobuf's deterministic order: by bytes, but of two keys of which one begins the other the longer one first.
-        features.sort_by(|(a, _), (b, _)| {
-            let common = a.len().min(b.len());
-            a.as_bytes()[..common].cmp(&b.as_bytes()[..common]).then(b.len().cmp(&a.len()))
-        });
+        features.sort_by(|(a, _), (b, _)| wire_order(a, b));
         Self { features }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crc_fast::{CrcAlgorithm, Digest};
+use gristmill_record::crc::Running;
 use gristmill_record::{Compression, RecordWriter, scan_frames};
 use gristmill_storage::{AtomicFile, StoreError};
 use gristmill_types::{Error, Result};
@@ -70,15 +70,13 @@ impl Chunk {
 /// A file that counts and sums what is written to it.
 struct Summed {
     file: AtomicFile,
-    digest: Digest,
-    bytes: u64,
+    sum: Running,
 }
 
 impl Write for Summed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
-        self.digest.update(&bytes[..written]);
-        self.bytes += written as u64;
+        self.sum.update(&bytes[..written]);
         Ok(written)
     }
 
@@ -129,7 +127,7 @@ impl ShardFile {
     pub(crate) fn create(folder: &Path, name: &str, compression: Compression) -> Result<Self> {
         let path = folder.join(name);
         let file = AtomicFile::create(path.as_os_str()).map_err(store_error)?;
-        let summed = Summed { file, digest: Digest::new(CrcAlgorithm::Crc32Iscsi), bytes: 0 };
+        let summed = Summed { file, sum: Running::new() };
         let sink = match compression {
             Compression::None => Sink::Plain(summed),
             other => Sink::Compressed(RecordWriter::new(summed, other, None)),
@@ -159,8 +157,7 @@ impl ShardFile {
             Sink::Compressed(writer) => writer.finish().map_err(|e| write_error(&path, &e))?,
         };
         summed.flush().map_err(|e| write_error(&path, &e))?;
-        let crc32c = summed.digest.finalize() as u32;
-        let bytes = summed.bytes;
+        let (crc32c, bytes) = (summed.sum.value(), summed.sum.bytes());
         publish(summed.file, durable)?;
         Ok(Finished { file: self.name, bytes, crc32c, tally })
     }
@@ -174,12 +171,12 @@ pub(crate) fn publish(mut file: AtomicFile, durable: bool) -> Result<()> {
 /// Size and CRC32C of a file.
 pub(crate) fn sum(path: &Path) -> io::Result<(u64, u32)> {
     let mut file = std::fs::File::open(path)?;
-    let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
+    let mut sum = Running::new();
     let mut buffer = vec![0; 1 << 20];
     loop {
         match io::Read::read(&mut file, &mut buffer)? {
-            0 => return Ok((digest.get_amount(), digest.finalize() as u32)),
-            n => digest.update(&buffer[..n]),
+            0 => return Ok((sum.bytes(), sum.value())),
+            n => sum.update(&buffer[..n]),
         }
     }
 }

@@ -4,22 +4,21 @@ use std::cell::RefCell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-use crc_fast::{CrcAlgorithm, Digest};
+use gristmill_record::crc::Running;
 
-/// CRC32C and number of the bytes read so far.
-#[derive(Clone)]
-pub(crate) struct Sum(Rc<RefCell<(Digest, u64)>>);
+/// CRC32C of the bytes read so far.
+#[derive(Clone, Default)]
+pub(crate) struct Sum(Rc<RefCell<Running>>);
 
 impl Sum {
     pub(crate) fn new() -> Self {
-        Self(Rc::new(RefCell::new((Digest::new(CrcAlgorithm::Crc32Iscsi), 0))))
+        Self::default()
     }
 
     /// The checksum, if as many bytes as the file has were read.
     pub(crate) fn of_whole(&self, file_bytes: u64) -> Option<u32> {
         let held = self.0.borrow();
-        // 32 bits wide.
-        (held.1 == file_bytes).then(|| held.0.finalize() as u32)
+        (held.bytes() == file_bytes).then(|| held.value())
     }
 }
 
@@ -38,9 +37,7 @@ impl<R> Hashed<R> {
 impl<R: Read> Read for Hashed<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let n = self.inner.read(into)?;
-        let mut held = self.sum.0.borrow_mut();
-        held.0.update(&into[..n]);
-        held.1 += n as u64;
+        self.sum.0.borrow_mut().update(&into[..n]);
         Ok(n)
     }
 }
