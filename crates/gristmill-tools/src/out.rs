@@ -139,13 +139,14 @@ fn is_regular(path: &OsStr) -> bool {
 /// Refuses an output that is one of the inputs, and one that exists unless it may be replaced.
 ///
 /// # Errors
-/// `InvalidArgument`, `AlreadyExists`, `FailedPrecondition` for a directory.
+/// `InvalidArgument`, also for a directory; `AlreadyExists`.
 pub(crate) fn check_target(path: &OsStr, inputs: &[OsString], overwrite: bool) -> Result<()> {
     let store = Stores::default();
     let store = store.of(path)?;
     let Ok(stat) = store.stat(path) else { return Ok(()) };
     if stat.is_dir {
-        return Err(StoreError::is_directory(path).into());
+        let message = format!("the output {} is a directory", path.to_string_lossy());
+        return Err(Error::invalid(message).hint("give the name of a file"));
     }
     if inputs.iter().any(|input| same_file(input, path)) {
         let message = format!("the output {} is an input too", path.to_string_lossy());
@@ -243,7 +244,7 @@ mod tests {
         assert_eq!(kind(&at("a"), &[], true), None);
         assert_eq!(kind(&at("a"), &[at("a")], true), Some(Kind::InvalidArgument));
         assert_eq!(kind(&at("b"), &[at("a")], true), Some(Kind::InvalidArgument));
-        assert_eq!(kind(dir.path().as_os_str(), &[], true), Some(Kind::FailedPrecondition));
+        assert_eq!(kind(dir.path().as_os_str(), &[], true), Some(Kind::InvalidArgument));
         let mut url = OsString::from("file://");
         url.push(at("a"));
         assert_eq!(kind(&url, &[], false), Some(Kind::AlreadyExists));

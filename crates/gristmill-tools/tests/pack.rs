@@ -308,11 +308,11 @@ fn impossible_sources_and_targets_are_answered() {
     write(&root.path().join("a.zip"), b"PK");
     check(&root.path().join("a.zip"), &out, Kind::InvalidArgument, "found another file");
     fs::create_dir(root.path().join("void")).unwrap();
-    check(&root.path().join("void"), &out, Kind::FailedPrecondition, "it is empty");
+    check(&root.path().join("void"), &out, Kind::InvalidArgument, "it is empty");
     write(&root.path().join("void.csv"), b"path,label\n");
-    check(&root.path().join("void.csv"), &out, Kind::FailedPrecondition, "the manifest has no rows");
+    check(&root.path().join("void.csv"), &out, Kind::InvalidArgument, "the manifest has no rows");
     check(&source, &source.join("rose/out"), Kind::InvalidArgument, "inside the source");
-    check(&source, &root.path().join("a.zip"), Kind::FailedPrecondition, "the target is a file");
+    check(&source, &root.path().join("a.zip"), Kind::InvalidArgument, "the target is a file");
     check(&source, &root.path().join("a.zip/x"), Kind::FailedPrecondition, "Not a directory");
     assert!(!out.exists());
     if Path::new("/dev/full").exists() && !pack_support::is_root() {

@@ -218,6 +218,22 @@ fn usage_is_code_2() {
 }
 
 #[test]
+fn what_cannot_be_packed_or_written_is_code_2() {
+    let folder = Folder::new();
+    folder.examples("a", 3, Compression::None);
+    fs::create_dir_all(folder.at("photos/empty")).unwrap();
+    fs::create_dir(folder.at("void")).unwrap();
+    fs::write(folder.at("void.csv"), "path,label\n").unwrap();
+    let before = folder.names();
+    folder.run(&["pack", "void", "out"]).fails(2, &["no class folders", "void"]);
+    folder.run(&["pack", "photos", "out"]).fails(2, &["hold no image", "photos"]);
+    folder.run(&["pack", "void.csv", "out"]).fails(2, &["the manifest has no rows"]);
+    folder.run(&["pack", "photos", "a"]).fails(2, &["the target is a file"]);
+    folder.run(&["merge", "a", "-o", "void"]).fails(2, &["the output void is a directory"]);
+    assert_eq!(folder.names(), before);
+}
+
+#[test]
 fn a_full_disk_is_code_3() {
     let folder = Folder::new();
     folder.examples("a", 1000, Compression::None);

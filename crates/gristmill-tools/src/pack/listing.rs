@@ -190,12 +190,9 @@ pub(crate) fn tree(source: &Path, progress: &dyn Progress) -> Result<Listing> {
             0 => "it is empty".to_owned(),
             n => format!("it holds {n} files"),
         };
-        return Err(Error::new(
-            Kind::FailedPrecondition,
-            format!("the folder has no class folders: {found}"),
-        )
-        .in_file(shown(name_bytes(source.as_os_str())))
-        .hint("put the images of each class into a folder of its own, or give a CSV or JSONL manifest"));
+        return Err(Error::new(Kind::InvalidArgument, format!("the folder has no class folders: {found}"))
+            .in_file(shown(name_bytes(source.as_os_str())))
+            .hint("put the images of each class into a folder of its own, or give a CSV or JSONL manifest"));
     }
     for (label, name) in folders.iter().enumerate() {
         listing.classes.push(Class { label: label as i64, name: name.as_encoded_bytes().to_vec() });
@@ -204,7 +201,7 @@ pub(crate) fn tree(source: &Path, progress: &dyn Progress) -> Result<Listing> {
     }
     if listing.len() == 0 {
         return Err(Error::new(
-            Kind::FailedPrecondition,
+            Kind::InvalidArgument,
             format!(
                 "the {} class folders hold no image: {} files end in none of .jpg, .png, .gif, .bmp, .webp",
                 folders.len(),

@@ -179,7 +179,7 @@ pub(crate) fn list(path: &Path, format: Format, progress: &dyn Progress) -> Resu
     let here = || shown(path.as_os_str().as_encoded_bytes());
     let table = read(file, format, &|| progress.cancelled()).map_err(|e| e.in_file(here()))?;
     if table.path_ends.is_empty() {
-        return Err(Error::new(Kind::FailedPrecondition, "the manifest has no rows").in_file(here()));
+        return Err(Error::new(Kind::InvalidArgument, "the manifest has no rows").in_file(here()));
     }
     let root = path.parent().unwrap_or(Path::new(""));
     let mut listing = Listing::new(root, format.name());

@@ -58,8 +58,8 @@ const NAMED_IN_ERROR: usize = 20;
 ///
 /// # Errors
 /// `NotFound`, `PermissionDenied` and others of the system, with the file; `InvalidArgument` for options or a manifest
-/// that make no sense; `FailedPrecondition` for a source without images, for a target that holds another unfinished job
-/// or is being packed into, and for files that change meanwhile; `AlreadyExists` for a target with other data;
+/// that make no sense, a source without images and a target that is a file; `FailedPrecondition` for a target that holds
+/// another unfinished job or is being packed into, and for files that change meanwhile; `AlreadyExists` for a target with other data;
 /// `DataLoss` for images that cannot be read, unless they are to be skipped; `ResourceExhausted` for a full disk;
 /// `Cancelled`. After an error nothing is visible in `out`; shards that were finished before a full disk or a
 /// cancellation wait in its hidden folder `.gristmill-pack` for the next run.
@@ -153,8 +153,9 @@ fn check_target(source: &Path, out: &Path, tree: bool) -> Result<()> {
         return Err(Error::invalid("the target folder has no name"));
     }
     if fs::metadata(out).is_ok_and(|meta| !meta.is_dir()) {
-        return Err(Error::new(Kind::FailedPrecondition, "the target is a file, expected a folder")
-            .in_file(here(out)));
+        return Err(
+            Error::new(Kind::InvalidArgument, "the target is a file, expected a folder").in_file(here(out))
+        );
     }
     if tree
         && let (Ok(source), Some(out)) = (fs::canonicalize(source), real(out))
