@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import re
 import struct
@@ -18,8 +19,18 @@ import pytest
 import gristmill as gm
 from gristmill import errors
 
-#: Words of commands, methods and ways that do not exist; no message may send a user there.
-NOT_THERE = ("gristmill verify", "gristmill salvage", "padded_batch", "numpy_function", "TODO")
+#: Words of methods and ways that do not exist; no message may send a user there.
+NOT_THERE = ("padded_batch", "numpy_function", "TODO")
+
+
+@functools.cache
+def commands() -> set[str]:
+    """The commands that there are; a message may name no other."""
+    call = "from gristmill._tools import main; main(['--help'])"
+    told = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=True)
+    found = set(re.findall(r"(?m)^  ([a-z]+) {2,}[A-Z]", told.stdout))
+    assert {"pack", "verify", "salvage"} <= found
+    return found
 
 
 def outcomes(dataset: Any, most: int = 100) -> tuple[list[Any], list[Exception]]:
@@ -52,6 +63,8 @@ def check(e: Exception, kind: type[Exception], *words: str) -> Any:
         assert word in text, f"{word!r} is not in: {text}"
     for word in NOT_THERE:
         assert word not in text, f"{word!r} is in: {text}"
+    for command in re.findall(r"\bgristmill ([a-z]+)\b", text):
+        assert command in commands(), f"there is no command {command!r}: {text}"
     assert "panicked" not in text and "internal error" not in text.lower(), text
     return e
 
