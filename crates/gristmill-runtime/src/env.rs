@@ -1,9 +1,10 @@
 //! What the stages of one iterator share.
 
 use crate::pool::{Pool, lock};
+use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
 use gristmill_plan::dataset::{Op, Options, Plan, Shuffle, ShuffleCounter};
-use gristmill_types::{Key, rng};
+use gristmill_types::{Error, Key, Result, rng};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -23,12 +24,71 @@ pub struct Occurrence {
     pub nth: u64,
 }
 
+/// The seeds drawn for the shuffles that were given none: of the whole plan, templates included, so
+/// that instances of a template made after a resume use them too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seeds(Arc<Vec<(usize, (u64, u64))>>);
+
+impl Seeds {
+    /// Those that the shuffles of a plan drew when they were made, in the order of the plan.
+    pub fn of(plan: &Plan) -> Self {
+        fn walk(plan: &Plan, out: &mut Vec<(usize, (u64, u64))>) {
+            plan.inputs.iter().for_each(|input| walk(input, out));
+            match &plan.op {
+                Op::Shuffle(s) if s.unseeded => out.push((Seeds::name(s), s.seeds)),
+                Op::FlatMap(f) => walk(&f.template.plan, out),
+                Op::Interleave(i) => walk(&i.template.plan, out),
+                _ => {}
+            }
+        }
+        let mut out = Vec::new();
+        walk(plan, &mut out);
+        Self(Arc::new(out))
+    }
+
+    /// What one shuffle goes by: its counter is its own, and rules keep it.
+    fn name(shuffle: &Shuffle) -> usize {
+        Arc::as_ptr(&shuffle.counter) as usize
+    }
+
+    /// The seeds of a shuffle: its own, or those drawn.
+    pub fn get(&self, shuffle: &Shuffle) -> (u64, u64) {
+        let name = Self::name(shuffle);
+        self.0.iter().find(|(n, _)| *n == name).map_or(shuffle.seeds, |(_, seeds)| *seeds)
+    }
+
+    /// Writes them to a state.
+    pub fn save(&self, to: &mut StateWriter) {
+        to.u64(self.0.len() as u64);
+        for (_, (a, b)) in self.0.iter() {
+            to.u64(*a);
+            to.u64(*b);
+        }
+    }
+
+    /// The same shuffles with the seeds of a state.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the state is damaged.
+    pub fn restored(&self, from: &mut StateReader<'_>) -> Result<Self> {
+        let n = from.count(from.remaining())?;
+        if n != self.0.len() {
+            return Err(Error::invalid(format!(
+                "the iterator state is damaged: it has seeds of {n} shuffles, the pipeline has {}",
+                self.0.len()
+            )));
+        }
+        let seeds = self.0.iter().map(|(name, _)| Ok((*name, (from.u64()?, from.u64()?))));
+        Ok(Self(Arc::new(seeds.collect::<Result<_>>()?)))
+    }
+}
+
 /// Which epoch each shuffle takes next.
 #[derive(Debug, Default)]
 pub struct Draws {
     occurrences: Vec<Occurrence>,
     rounds: Mutex<HashMap<u64, u64>>,
-    seeds: Mutex<HashMap<u64, (u64, u64)>>,
+    seeds: Seeds,
 }
 
 impl Draws {
@@ -39,27 +99,40 @@ impl Draws {
         for o in &mut occurrences {
             o.base = *bases.entry(Arc::as_ptr(&o.counter)).or_insert_with(|| o.counter.take(o.of));
         }
-        Self { occurrences, ..Self::default() }
+        Self { occurrences, seeds: Seeds::of(plan), ..Self::default() }
     }
 
     /// The draws that a state recorded.
-    pub fn restored(plan: &Plan, bases: &[u64]) -> Self {
+    pub fn restored(plan: &Plan, bases: &[u64], seeds: Seeds) -> Self {
         let mut occurrences = find(plan);
         for (o, &base) in occurrences.iter_mut().zip(bases) {
             o.base = base;
             o.counter.set(base + o.of);
         }
-        Self { occurrences, ..Self::default() }
+        Self { occurrences, seeds, ..Self::default() }
     }
 
-    /// The same occurrences at other first epochs, without taking any.
+    /// The draws of an instance of a template.
     #[must_use]
-    pub fn with_bases(&self, bases: &[u64]) -> Self {
+    pub fn instance(&self) -> Self {
+        Self { seeds: self.seeds.clone(), ..Self::default() }
+    }
+
+    /// For a second reading of the same input: what it starts counts for it alone.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        let rounds = Mutex::new(lock(&self.rounds).clone());
+        Self { occurrences: self.occurrences.clone(), rounds, seeds: self.seeds.clone() }
+    }
+
+    /// The same occurrences at other first epochs, without taking any, and other seeds.
+    #[must_use]
+    pub fn with(&self, bases: &[u64], seeds: Seeds) -> Self {
         let mut occurrences = self.occurrences.clone();
         for (o, &base) in occurrences.iter_mut().zip(bases) {
             o.base = base;
         }
-        Self { occurrences, ..Self::default() }
+        Self { occurrences, seeds, ..Self::default() }
     }
 
     /// The first epochs, one per occurrence, for a state.
@@ -98,14 +171,9 @@ impl Draws {
         }
     }
 
-    /// The seeds of an occurrence: those of a restored state, if it had other ones.
-    pub fn seeds(&self, id: u64, shuffle: &Shuffle) -> (u64, u64) {
-        lock(&self.seeds).get(&id).copied().unwrap_or(shuffle.seeds)
-    }
-
-    /// Makes later epochs of an occurrence use a restored state's seeds.
-    pub fn set_seeds(&self, id: u64, seeds: (u64, u64)) {
-        lock(&self.seeds).insert(id, seeds);
+    /// The seeds of the shuffles that have none of their own.
+    pub fn seeds(&self) -> &Seeds {
+        &self.seeds
     }
 }
 
@@ -258,7 +326,7 @@ impl Env {
         Self {
             root: element.child(7),
             path: 0,
-            draws: Arc::new(Draws::default()),
+            draws: Arc::new(self.draws.instance()),
             counted: false,
             reuse: None,
             ..self.clone()

@@ -1,6 +1,6 @@
 //! A pass over a plan.
 
-use crate::env::{Draws, Env, Shared, bound_free_memory};
+use crate::env::{Draws, Env, Seeds, Shared, bound_free_memory};
 use crate::lower;
 use crate::pool::{Pool, lock};
 use crate::stage::Feed;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// Version of the state's layout.
-const STATE_VERSION: u64 = 2;
+const STATE_VERSION: u64 = 3;
 
 /// One pass over a dataset. Dropping it stops everything that it started.
 pub struct DatasetIterator {
@@ -81,8 +81,9 @@ impl DatasetIterator {
         let (iteration, entropy) = (r.u64()?, r.u64()?);
         let n = r.count(r.remaining())?;
         let bases = (0..n).map(|_| r.u64()).collect::<Result<Vec<_>>>()?;
+        let draws = Draws::restored(plan, &bases, Seeds::of(plan).restored(&mut r)?);
         plan.iterations.store(iteration + 1, Ordering::SeqCst);
-        let mut it = Self::build(plan, &optimized(plan)?, Draws::restored(plan, &bases), iteration, entropy)?;
+        let mut it = Self::build(plan, &optimized(plan)?, draws, iteration, entropy)?;
         it.feed.restore(&mut r)?;
         Ok(it)
     }
@@ -184,6 +185,7 @@ impl DatasetIterator {
         let bases = self.draws.bases();
         w.u64(bases.len() as u64);
         bases.iter().for_each(|&b| w.u64(b));
+        self.draws.seeds().save(&mut w);
         self.feed.save(&mut w);
         let body = w.into_bytes();
         let mut whole = StateWriter::default();

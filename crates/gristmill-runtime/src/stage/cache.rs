@@ -26,8 +26,8 @@ struct Pass {
 
 impl PartialEq for Pass {
     fn eq(&self, other: &Self) -> bool {
-        (self.iteration, self.entropy, self.root, &self.bases, &self.begin)
-            == (other.iteration, other.entropy, other.root, &other.bases, &other.begin)
+        (self.iteration, self.entropy, self.root, &self.bases, self.draws.seeds(), &self.begin)
+            == (other.iteration, other.entropy, other.root, &other.bases, other.draws.seeds(), &other.begin)
     }
 }
 
@@ -255,6 +255,7 @@ impl Stage for CacheStage {
         to.u64((pass.root.0 >> 64) as u64);
         to.u64(pass.bases.len() as u64);
         pass.bases.iter().for_each(|&b| to.u64(b));
+        pass.draws.seeds().save(to);
         to.bytes(&pass.begin);
     }
 
@@ -267,8 +268,8 @@ impl Stage for CacheStage {
         let root = Key(u128::from(from.u64()?) | u128::from(from.u64()?) << 64);
         let n = from.count(from.remaining())?;
         let bases = (0..n).map(|_| from.u64()).collect::<Result<Vec<_>>>()?;
+        let draws = Arc::new(self.env.draws.with(&bases, self.env.draws.seeds().restored(from)?));
         let begin = from.bytes()?.to_vec();
-        let draws = Arc::new(self.env.draws.with_bases(&bases));
         let pass = Pass { iteration, entropy, root, bases, draws, begin };
         let mut held = self.held()?;
         if *held.pass != pass {

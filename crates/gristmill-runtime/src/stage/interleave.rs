@@ -193,7 +193,8 @@ impl Stage for InterleaveStage {
             }
             let (at, inner) = (from.bytes()?, from.bytes()?);
             // A stage is restored once only, and the outer one must stand further on.
-            let env = Env { counted: false, reuse: None, ..self.env.clone() };
+            let draws = Arc::new(self.env.draws.apart());
+            let env = Env { draws, counted: false, reuse: None, ..self.env.clone() };
             let mut past = lower::build(&self.outer_plan, &env)?;
             past.restore(&mut StateReader::new(at))?;
             let block = past.next(1).ok_or_else(|| {

@@ -74,7 +74,6 @@ pub(crate) struct ShuffleStage {
     round: u64,
     seeds: (u64, u64),
     reshuffle: bool,
-    unseeded: bool,
     capacity: usize,
     order: Order<u32>,
     stores: Vec<Store>,
@@ -105,7 +104,7 @@ impl ShuffleStage {
         let capacity = capacity.min(u32::MAX as usize);
         let place = place(plan, env.path);
         let round = env.draws.start(place);
-        let seeds = env.draws.seeds(place, op);
+        let seeds = env.draws.seeds().get(op);
         let epoch = env.draws.epoch(place, round);
         let stats = env.stats("shuffle");
         Ok(Self {
@@ -115,7 +114,6 @@ impl ShuffleStage {
             round,
             seeds,
             reshuffle: op.reshuffle,
-            unseeded: op.unseeded,
             capacity,
             order: Order::new(Shuffle::epoch_seeds(seeds, op.reshuffle, epoch), capacity),
             stores: Vec::new(),
@@ -294,10 +292,6 @@ impl Stage for ShuffleStage {
 
     fn save(&self, to: &mut StateWriter) {
         to.u64(self.round);
-        if self.unseeded {
-            to.u64(self.seeds.0);
-            to.u64(self.seeds.1);
-        }
         to.u64(self.given);
         to.u64(self.fed);
         to.bool(self.ended);
@@ -306,10 +300,6 @@ impl Stage for ShuffleStage {
 
     fn restore(&mut self, from: &mut StateReader<'_>) -> Result<()> {
         self.round = from.u64()?;
-        if self.unseeded {
-            self.seeds = (from.u64()?, from.u64()?);
-            self.env.draws.set_seeds(self.place, self.seeds);
-        }
         self.env.draws.set_started(self.place, self.round + 1);
         let (given, fed, ended) = (from.u64()?, from.u64()?, from.bool()?);
         self.begin = from.bytes()?.to_vec();

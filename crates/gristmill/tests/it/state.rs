@@ -1,7 +1,10 @@
 //! Any plan, any cut, any number of threads: continued = uninterrupted.
 
 use crate::support::{generated, outcomes, step, with};
+use gristmill::plan::dataset::Tensors;
+use gristmill::plan::{Operand, Plan};
 use gristmill::runtime::DatasetIterator;
+use gristmill::types::Structure;
 use proptest::prelude::*;
 
 /// Elements looked at per pass.
@@ -52,4 +55,43 @@ fn a_state_is_some_hundred_bytes() {
         it.next_element().unwrap().unwrap();
     }
     assert!(it.state().len() < 400, "{} bytes", it.state().len());
+}
+
+/// The rest after `cut` elements, uninterrupted and continued on a plan made anew.
+fn both(make: impl Fn() -> gristmill::Dataset, cut: usize) -> [Vec<crate::support::Outcome>; 2] {
+    let mut whole = make().iter().unwrap();
+    for _ in 0..cut {
+        step(&mut whole);
+    }
+    let state = whole.state();
+    let mut continued = make().resume(&state).unwrap();
+    [outcomes(&mut whole, LIMIT), outcomes(&mut continued, LIMIT)]
+}
+
+#[test]
+fn instances_of_a_template_made_after_a_resume_use_the_seeds_of_the_state() {
+    let make = || {
+        let inner = gristmill::Dataset::range(0, 12, 1).unwrap().shuffle(5, None, true).unwrap();
+        let outer = gristmill::Dataset::range(0, 4, 1).unwrap();
+        outer.flat_map(move |_| Ok(inner.clone())).unwrap()
+    };
+    for cut in [1, 12, 13, 40] {
+        let [rest, continued] = both(make, cut);
+        assert_eq!((continued.len(), &continued), (48 - cut, &rest), "after {cut}");
+    }
+}
+
+#[test]
+fn a_dataset_opened_again_by_a_resume_takes_no_epoch_from_the_cache_beside_it() {
+    let make = || {
+        let ds = gristmill::Dataset::range(0, 6, 1).unwrap().shuffle(2, Some(5), true).unwrap();
+        let ds = ds.repeat(3).unwrap().cache().unwrap();
+        let structure = Structure::Leaf(0);
+        let one = |x: &[Operand]| Plan::new(Tensors { structure, components: x.to_vec() }, Vec::new());
+        ds.flat_map(|x| one(x).map(gristmill::Dataset::from_plan)).unwrap()
+    };
+    for cut in 1..8 {
+        let [rest, continued] = both(make, cut);
+        assert_eq!(continued, rest, "after {cut}");
+    }
 }
