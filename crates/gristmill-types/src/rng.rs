@@ -73,6 +73,16 @@ impl Philox {
         w
     }
 
+    /// The next words, as that many calls of [`Philox::next_u32`] would give them.
+    pub fn fill(&mut self, out: &mut [u32]) {
+        let begun = usize::from(4 - self.used).min(out.len());
+        let (head, rest) = out.split_at_mut(begun);
+        head.iter_mut().for_each(|w| *w = self.next_u32());
+        let (blocks, tail) = rest.as_chunks_mut::<4>();
+        blocks.iter_mut().for_each(|b| *b = self.next_block());
+        tail.iter_mut().for_each(|w| *w = self.next_u32());
+    }
+
     /// Passes over `words` words.
     pub fn skip(&mut self, words: u64) {
         let left = u64::from(4 - self.used);
@@ -125,6 +135,23 @@ mod tests {
             philox_block([u32::MAX; 2], [u32::MAX; 4]),
             [0x408F_276D, 0x41C8_3B0E, 0xA20B_C7C6, 0x6D54_51FD]
         );
+    }
+
+    #[test]
+    fn filling_equals_drawing() {
+        for start in 0..6 {
+            for n in [0, 1, 5, 22, 31, 40, 101] {
+                let mut a = Philox::new([1, 2], [u32::MAX - 9, 3, 4, 5]);
+                (0..start).for_each(|_| {
+                    a.next_u32();
+                });
+                let mut b = a.clone();
+                let mut filled = vec![0; n];
+                a.fill(&mut filled);
+                assert_eq!(filled, (0..n).map(|_| b.next_u32()).collect::<Vec<_>>(), "{start} {n}");
+                assert_eq!(a.next_u32(), b.next_u32(), "{start} {n}");
+            }
+        }
     }
 
     #[test]

@@ -1,70 +1,18 @@
 //! `shuffle`: TensorFlow's buffer order over columns kept in place.
 
+mod order;
 mod store;
 
+use self::order::Order;
 use self::store::Store;
 use super::{Stage, pass, position};
 use crate::env::{Env, place};
 use crate::state::{StateReader, StateWriter};
 use crate::stats::{HeldBytes, StageStats};
 use gristmill_plan::dataset::{Plan, Shuffle};
-use gristmill_types::rng::Philox;
 use gristmill_types::{Block, Column, Error, Id, Ids, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The circular buffer of TensorFlow's shuffle, over names of elements.
-struct Order<T> {
-    random: Philox,
-    ring: Vec<T>,
-    start: usize,
-    end: usize,
-    capacity: usize,
-}
-
-impl<T: Copy> Order<T> {
-    fn new(seeds: (u64, u64), capacity: usize) -> Self {
-        Self { random: Philox::seeded(seeds.0, seeds.1), ring: Vec::new(), start: 0, end: 0, capacity }
-    }
-
-    fn held(&self) -> usize {
-        self.end - self.start
-    }
-
-    fn push(&mut self, name: T) {
-        let at = self.end % self.capacity;
-        if at == self.ring.len() {
-            self.ring.push(name);
-        } else {
-            self.ring[at] = name;
-        }
-        self.end += 1;
-    }
-
-    /// Draws one of those held; there is at least one.
-    fn draw(&mut self) -> T {
-        let held = self.held();
-        let i = (self.start + self.random.next_u32() as usize % held) % self.capacity;
-        let name = self.ring[i];
-        self.ring[i] = self.ring[self.start];
-        self.start += 1;
-        if self.start == self.capacity {
-            self.start = 0;
-            self.end -= self.capacity;
-        }
-        name
-    }
-
-    /// The same order with other names.
-    fn rename<U: Copy + Default>(&self, mut name: impl FnMut(T) -> U) -> Order<U> {
-        let mut ring = vec![U::default(); self.ring.len()];
-        for at in self.start..self.end {
-            let at = at % self.capacity;
-            ring[at] = name(self.ring[at]);
-        }
-        Order { random: self.random.clone(), ring, start: self.start, end: self.end, capacity: self.capacity }
-    }
-}
 
 /// See the module.
 pub(crate) struct ShuffleStage {
@@ -132,90 +80,110 @@ impl ShuffleStage {
         })
     }
 
-    /// Takes one outcome of the input into the buffer.
-    fn feed(&mut self, ahead: usize) {
-        if self.block.is_none() {
-            match self.input.next(ahead) {
-                Some(block) => {
-                    self.stats.input(&block);
-                    self.block = Some((block, 0));
-                }
-                None => {
-                    self.ended = true;
-                    return;
-                }
-            }
-        }
-        let slot = self.slot();
-        if let Some((block, i)) = self.block.take() {
-            self.hold(slot, &block, i);
-            if i + 1 < block.outcomes() {
-                self.block = Some((block, i + 1));
-            }
-        }
-        self.order.push(slot);
-        self.fed += 1;
+    /// Rows of the input's block that are not in the buffer yet, an error behind them not counted.
+    fn waiting(&self) -> usize {
+        self.block.as_ref().map_or(0, |(block, at)| block.len.saturating_sub(*at))
     }
 
-    /// A slot that nothing is in.
-    fn slot(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.slots += 1;
-            self.slots - 1
-        })
+    /// Names for `n` elements: slots that nothing is in.
+    fn names(&mut self, n: usize) -> Vec<u32> {
+        let missing = u32::try_from(n.saturating_sub(self.free.len())).unwrap_or(u32::MAX);
+        self.free.extend(self.slots..self.slots + missing);
+        self.slots += missing;
+        self.free.split_off(self.free.len() - n)
     }
 
-    fn hold(&mut self, slot: u32, block: &Block, i: usize) {
-        if i >= block.len {
-            if let Some(e) = &block.failed {
-                self.errors.insert(slot, e.clone());
-            }
-            return;
+    /// Moves the next rows of the input's block to these slots.
+    fn take(&mut self, names: &[u32]) {
+        let Some((block, at)) = self.block.take() else { return };
+        self.hold(names, &block, at);
+        let at = at + names.len();
+        if at < block.outcomes() {
+            self.block = Some((block, at));
         }
+        self.fed += names.len() as u64;
+    }
+
+    /// Puts rows of a block, from `at` on, into these slots.
+    fn hold(&mut self, names: &[u32], block: &Block, at: usize) {
         while self.stores.len() < block.columns.len() {
             self.stores.push(Store::Empty);
         }
         for (store, column) in self.stores.iter_mut().zip(&block.columns) {
-            store.put(slot as usize, column, i);
+            store.put(names, column, at);
         }
         if !matches!(block.ids, Ids::None) {
             self.track = true;
-            if self.ids.len() <= slot as usize {
-                self.ids.resize(slot as usize + 1, Id::default());
+            self.ids.resize(self.ids.len().max(self.slots as usize), Id::default());
+            for (i, &name) in names.iter().enumerate() {
+                self.ids[name as usize] = block.ids.get(at + i);
             }
-            self.ids[slot as usize] = block.ids.get(i);
         }
     }
 
+    /// Takes the error behind the rows of the input's block, if there is one.
+    fn take_error(&mut self) {
+        let Some(e) = self.block.take().and_then(|(block, _)| block.failed) else { return };
+        let name = self.names(1)[0];
+        self.errors.insert(name, e);
+        self.order.push(name);
+        self.fed += 1;
+    }
+
     fn fill(&mut self, want: usize) {
-        let ahead = (self.capacity - self.order.held().min(self.capacity)).max(want).min(4096);
-        while !self.ended && self.order.held() < self.capacity && !self.env.shared.is_cancelled() {
-            self.feed(ahead);
+        let ahead = self.order.room().max(want).min(4096);
+        while !self.ended && !self.order.is_full() && !self.env.shared.is_cancelled() {
+            if self.block.is_none() {
+                match self.input.next(ahead) {
+                    Some(block) => {
+                        self.stats.input(&block);
+                        self.block = Some((block, 0));
+                    }
+                    None => self.ended = true,
+                }
+            }
+            match self.waiting().min(self.order.room()) {
+                0 => self.take_error(),
+                n => {
+                    let names = self.names(n);
+                    self.take(&names);
+                    names.iter().for_each(|&name| self.order.push(name));
+                }
+            }
         }
     }
 
     /// Draws `given` elements by number only, then reads just those that are still held.
     fn refill(&mut self, seeds: (u64, u64), given: u64, fed: u64) -> Result<()> {
         let mut numbers: Order<u64> = Order::new(seeds, self.capacity);
-        let mut next = 0;
-        for _ in 0..given {
-            while next < fed && numbers.held() < self.capacity {
-                numbers.push(next);
-                next += 1;
-            }
+        let (mut next, mut drawn) = (0, Vec::new());
+        let mut left = given;
+        while left > 0 {
+            let room = (fed - next).min(numbers.room() as u64);
+            (next..next + room).for_each(|n| numbers.push(n));
+            next += room;
             if numbers.held() == 0 {
                 return Err(Error::invalid(
                     "the iterator state is damaged: a shuffle gave more than it held",
                 ));
             }
-            numbers.draw();
+            match left.min(fed - next).min(4096) {
+                0 => {
+                    numbers.draw();
+                    left -= 1;
+                }
+                n => {
+                    let fresh: Vec<u64> = (next..next + n).collect();
+                    numbers.exchange(&fresh, &mut drawn);
+                    drawn.clear();
+                    next += n;
+                    left -= n;
+                }
+            }
         }
-        while next < fed && numbers.held() < self.capacity {
-            numbers.push(next);
-            next += 1;
-        }
-        let mut held: Vec<u64> =
-            (numbers.start..numbers.end).map(|at| numbers.ring[at % self.capacity]).collect();
+        let room = (fed - next).min(numbers.room() as u64);
+        (next..next + room).for_each(|n| numbers.push(n));
+        let mut held: Vec<u64> = numbers.names().collect();
         held.sort_unstable();
         let mut slots = HashMap::with_capacity(held.len());
         let mut at = 0;
@@ -227,9 +195,13 @@ impl ShuffleStage {
                 ))
             })?;
             at = number + 1;
-            let slot = self.slot();
-            self.hold(slot, &block, 0);
-            slots.insert(number, slot);
+            let name = self.names(1);
+            if block.len > 0 {
+                self.hold(&name, &block, 0);
+            } else if let Some(e) = block.failed {
+                self.errors.insert(name[0], e);
+            }
+            slots.insert(number, name[0]);
         }
         pass(&mut *self.input, fed - at)?;
         self.order = numbers.rename(|number| slots.get(&number).copied().unwrap_or_default());
@@ -237,13 +209,13 @@ impl ShuffleStage {
         Ok(())
     }
 
-    fn emit(&mut self, slots: &[usize]) -> Block {
+    fn emit(&mut self, slots: &[u32]) -> Block {
         let stores = &mut self.stores;
         let columns: Result<Vec<Column>> =
             self.stats.memory(|| stores.iter_mut().map(|s| s.gather(slots)).collect());
         self.held.set(self.stores.iter().map(Store::bytes).sum());
         let ids = if self.track {
-            Ids::List(slots.iter().map(|&s| std::mem::take(&mut self.ids[s])).collect())
+            Ids::List(slots.iter().map(|&s| std::mem::take(&mut self.ids[s as usize])).collect())
         } else {
             Ids::None
         };
@@ -264,25 +236,39 @@ impl Stage for ShuffleStage {
             self.env.draws.commit(self.place, self.round);
         }
         let most = want.min(4096);
-        let (mut slots, mut drawn, mut failed) = (Vec::with_capacity(most), Vec::with_capacity(most), None);
+        let (mut drawn, mut failed) = (Vec::with_capacity(most), None);
         while drawn.len() < most && failed.is_none() {
             self.fill(want);
             if self.order.held() == 0 {
                 break;
             }
-            let slot = self.order.draw();
+            let many = if self.errors.is_empty() && self.order.is_full() {
+                self.waiting().min(most - drawn.len())
+            } else {
+                0
+            };
+            if many > 0 {
+                let names = self.names(many);
+                self.take(&names);
+                self.order.exchange(&names, &mut drawn);
+                self.given += many as u64;
+                continue;
+            }
+            let name = self.order.draw();
             self.given += 1;
-            drawn.push(slot);
-            match self.errors.remove(&slot) {
-                Some(e) => failed = Some(e),
-                None => slots.push(slot as usize),
+            match self.errors.remove(&name) {
+                Some(e) => {
+                    self.free.push(name);
+                    failed = Some(e);
+                }
+                None => drawn.push(name),
             }
         }
-        if slots.is_empty() && failed.is_none() {
+        if drawn.is_empty() && failed.is_none() {
             return None;
         }
         let mut block =
-            if slots.is_empty() { Block::new(0, Vec::new(), Ids::None) } else { self.emit(&slots) };
+            if drawn.is_empty() { Block::new(0, Vec::new(), Ids::None) } else { self.emit(&drawn) };
         block.failed = block.failed.or(failed);
         // Slots drawn here are used again only now that they were copied out.
         self.free.extend(drawn);

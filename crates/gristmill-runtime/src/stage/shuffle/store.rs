@@ -24,7 +24,8 @@ pub(super) enum Store {
 }
 
 impl Store {
-    pub(super) fn put(&mut self, slot: usize, column: &Column, i: usize) {
+    /// Puts the rows of a column from `at` on into these slots.
+    pub(super) fn put(&mut self, slots: &[u32], column: &Column, at: usize) {
         if matches!(self, Self::Empty) {
             *self = match column {
                 Column::Uniform(t) if t.dtype().is_plain() => {
@@ -40,28 +41,39 @@ impl Store {
                 _ => Self::Values { values: Vec::new(), bytes: 0 },
             };
         }
-        if let (Self::Plain { dtype, row, row_bytes, bytes, slots }, Column::Uniform(t)) =
+        let end = slots.iter().max().map_or(0, |&s| s as usize + 1);
+        if let (Self::Plain { dtype, row, row_bytes, bytes, slots: used }, Column::Uniform(t)) =
             (&mut *self, column)
             && t.dtype() == *dtype
             && t.shape().row() == *row
         {
-            let (from, to) = (i * *row_bytes, slot * *row_bytes);
-            if bytes.len() < to + *row_bytes {
-                bytes.resize(to + *row_bytes, 0);
+            if bytes.len() < end * *row_bytes {
+                bytes.resize(end * *row_bytes, 0);
             }
-            bytes[to..to + *row_bytes].copy_from_slice(&t.bytes()[from..from + *row_bytes]);
-            *slots = (*slots).max(slot + 1);
+            let from = &t.bytes()[at * *row_bytes..(at + slots.len()) * *row_bytes];
+            match *row_bytes {
+                4 => scatter_rows::<4>(bytes, slots, from),
+                8 => scatter_rows::<8>(bytes, slots, from),
+                n => {
+                    for (from, &s) in from.chunks_exact(n.max(1)).zip(slots) {
+                        bytes[s as usize * n..(s as usize + 1) * n].copy_from_slice(from);
+                    }
+                }
+            }
+            *used = (*used).max(end);
             return;
         }
         self.as_values();
         if let Self::Values { values, bytes: held } = self {
-            if values.len() <= slot {
-                values.resize(slot + 1, None);
+            if values.len() < end {
+                values.resize(end, None);
             }
-            // What stays in the buffer must not keep a whole read buffer alive.
-            let value = column.get(i).detached();
-            *held += value.byte_len() as u64;
-            values[slot] = Some(value);
+            for (i, &slot) in slots.iter().enumerate() {
+                // What stays in the buffer must not keep a whole read buffer alive.
+                let value = column.get(at + i).detached();
+                *held += value.byte_len() as u64;
+                values[slot as usize] = Some(value);
+            }
         }
     }
 
@@ -87,7 +99,7 @@ impl Store {
     }
 
     /// The values in these slots, in that order; they are moved out.
-    pub(super) fn gather(&mut self, slots: &[usize]) -> Result<Column> {
+    pub(super) fn gather(&mut self, slots: &[u32]) -> Result<Column> {
         match self {
             Self::Plain { dtype, row, row_bytes, bytes, .. } => {
                 let mut out = Buffer::recycled(slots.len() * *row_bytes);
@@ -96,7 +108,7 @@ impl Store {
             }
             Self::Values { values, bytes } => {
                 let taken: Option<Vec<Value>> =
-                    slots.iter().map(|&s| values.get_mut(s).and_then(Option::take)).collect();
+                    slots.iter().map(|&s| values.get_mut(s as usize).and_then(Option::take)).collect();
                 let taken = taken.ok_or_else(|| Error::internal("a shuffle slot was empty"))?;
                 let gone: u64 = taken.iter().map(|v| v.byte_len() as u64).sum();
                 *bytes = bytes.saturating_sub(gone);
@@ -107,16 +119,30 @@ impl Store {
     }
 }
 
-/// Copies rows of a size known to the compiler where that is common.
-fn gather_rows(bytes: &[u8], row_bytes: usize, slots: &[usize], out: &mut [u8]) {
-    if row_bytes == 8 {
-        for (to, &s) in out.chunks_exact_mut(8).zip(slots) {
-            to.copy_from_slice(&bytes[s * 8..s * 8 + 8]);
-        }
-        return;
+/// Copies rows, side by side in `from`, to slots; `N` bytes each.
+fn scatter_rows<const N: usize>(to: &mut [u8], slots: &[u32], from: &[u8]) {
+    let (to, from) = (to.as_chunks_mut::<N>().0, from.as_chunks::<N>().0);
+    for (row, &s) in from.iter().zip(slots) {
+        to[s as usize] = *row;
     }
-    for (to, &s) in out.chunks_exact_mut(row_bytes.max(1)).zip(slots) {
-        to.copy_from_slice(&bytes[s * row_bytes..(s + 1) * row_bytes]);
+}
+
+/// Copies rows of `row_bytes` out of slots.
+fn gather_rows(bytes: &[u8], row_bytes: usize, slots: &[u32], out: &mut [u8]) {
+    fn sized<const N: usize>(bytes: &[u8], slots: &[u32], out: &mut [u8]) {
+        let (from, out) = (bytes.as_chunks::<N>().0, out.as_chunks_mut::<N>().0);
+        for (to, &s) in out.iter_mut().zip(slots) {
+            *to = from[s as usize];
+        }
+    }
+    match row_bytes {
+        4 => sized::<4>(bytes, slots, out),
+        8 => sized::<8>(bytes, slots, out),
+        n => {
+            for (to, &s) in out.chunks_exact_mut(n.max(1)).zip(slots) {
+                to.copy_from_slice(&bytes[s as usize * n..(s as usize + 1) * n]);
+            }
+        }
     }
 }
 
@@ -130,8 +156,8 @@ mod tests {
             Column::Uniform(Tensor::from_vec(Shape::new(&[1, n]).unwrap(), &vec![7i64; n]).unwrap())
         };
         let mut store = Store::Empty;
-        store.put(0, &row(0), 0);
-        store.put(1, &row(2), 0);
+        store.put(&[0], &row(0), 0);
+        store.put(&[1], &row(2), 0);
         let column = store.gather(&[1, 0]).unwrap();
         let bytes: Vec<usize> = (0..2).map(|i| column.get(i).byte_len()).collect();
         assert_eq!(bytes, [16, 0]);
