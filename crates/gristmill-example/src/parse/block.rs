@@ -67,7 +67,20 @@ impl Parser {
             return (0, Some(e));
         }
         let mut scratch = Scratch::new(&self.keys);
-        let mut layout = Layout::default();
+        let mut layout = self.learnt.take();
+        layout.suit(dest);
+        let parsed = self.parse_on(records, dest, &mut scratch, &mut layout);
+        self.learnt.put(layout);
+        parsed
+    }
+
+    fn parse_on(
+        &self,
+        records: &Records,
+        dest: &mut [ColumnDest<'_>],
+        scratch: &mut Scratch,
+        layout: &mut Layout,
+    ) -> (usize, Option<Error>) {
         let mut i = 0;
         loop {
             let (at, mut made) =
@@ -78,7 +91,7 @@ impl Parser {
                 if at == records.len() {
                     return (at, None);
                 }
-                made = self.read_odd(records, at, dest, &mut scratch, &mut layout);
+                made = self.read_odd(records, at, dest, scratch, layout);
             }
             if let Err(e) = made {
                 self.truncate(dest, at);

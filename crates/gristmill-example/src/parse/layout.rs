@@ -8,6 +8,7 @@ use crate::parse::locate::{Found, Keys, each_feature};
 use crate::parse::outputs::{Make, Output};
 use crate::parse::records::{Records, StringColumn};
 use crate::parse::scan::{FIRST, floats, ints, length, rest};
+use crate::parse::template::Template;
 use gristmill_types::{Result, StrSpan};
 
 /// An entry's value.
@@ -72,7 +73,7 @@ struct Field {
 
 /// Where a feature's values go while a block is read: destination and act in one, so that a record costs one
 /// decision per feature.
-pub(crate) enum Place<'a> {
+pub(super) enum Place<'a> {
     Skip,
     Note(usize),
     /// Rows of so many bytes.
@@ -95,9 +96,36 @@ pub(crate) struct Layout {
     misses: u32,
     /// Misses before the form is learnt again: records whose form keeps changing must not pay for learning.
     patience: u32,
+    /// Forms of whole records, of different lengths.
+    templates: Vec<Template>,
+    /// Records that no template fitted since the last one was made, and how many there have to be before the next.
+    unfit: u32,
+    wait: u32,
+    /// The kinds of destinations that all this was learnt for.
+    dests: Vec<DestKind>,
+}
+
+/// What a destination is, its memory aside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum DestKind {
+    Plain,
+    Strings,
+    Values,
 }
 
 impl Layout {
+    /// Whether what was learnt holds for these destinations; forgets it otherwise.
+    pub(crate) fn suit(&mut self, dest: &[ColumnDest<'_>]) {
+        let kind = |d: &ColumnDest<'_>| match d {
+            ColumnDest::Plain(_) => DestKind::Plain,
+            ColumnDest::Strings(_) => DestKind::Strings,
+            ColumnDest::Values(_) => DestKind::Values,
+        };
+        if !dest.iter().map(kind).eq(self.dests.iter().copied()) {
+            *self = Self { dests: dest.iter().map(kind).collect(), ..Self::default() };
+        }
+    }
+
     /// Reads records from `row` on as long as they have the known form. The results of a record that are made by
     /// the general rules are left to `finish`, which gets their numbers, the row, the destination and what was
     /// found. Gives the first record that is not read, with the error that `finish` had for it; its destinations
@@ -121,8 +149,20 @@ impl Layout {
             if !self.noted.is_empty() {
                 found.fill(Found::Absent);
             }
-            if self.walk(records.get(at), records.span(at), at, &mut places, found).is_none() {
+            let (data, span) = (records.get(at), records.span(at));
+            let template = self.templates.iter().find(|t| t.fits(data));
+            let read = match template {
+                Some(template) => template.write(data, span, at, &mut places, found),
+                None => self.walk(data, span, at, &mut places, found),
+            };
+            if read.is_none() {
                 break;
+            }
+            if template.is_none() {
+                self.unfit += 1;
+                if self.unfit > self.wait {
+                    self.add_template(data, &places);
+                }
             }
             for &k in &self.defaults {
                 if let Some(dest) = &mut rest[k] {
@@ -140,6 +180,20 @@ impl Layout {
         }
         self.hits = self.hits.saturating_add(u32::try_from(at - row).unwrap_or(u32::MAX));
         (at, made)
+    }
+
+    /// Notes the form of a record that was read field by field.
+    #[cold]
+    fn add_template(&mut self, data: &[u8], places: &[Place<'_>]) {
+        /// Forms kept at once: every record is compared with each that has its length.
+        const KEPT: usize = 4;
+        self.unfit = 0;
+        self.wait = (self.wait * 2 + 1).min(4095);
+        if let Some(made) = Template::of(data, places) {
+            self.templates.retain(|t| t.len() != made.len());
+            self.templates.truncate(KEPT - 1);
+            self.templates.insert(0, made);
+        }
     }
 
     /// Field by field, where values go; and the destinations that no field is written to.
@@ -247,6 +301,7 @@ impl Layout {
         dest: &[ColumnDest<'_>],
     ) -> Option<()> {
         self.fields.clear();
+        self.templates.clear();
         let mut acts: Vec<Act> = (0..keys.len()).map(Act::Note).collect();
         let mut used = vec![0; keys.len()];
         outputs.iter().for_each(|o| o.slots().for_each(|s| used[s] += 1));

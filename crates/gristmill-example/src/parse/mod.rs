@@ -18,6 +18,7 @@ mod records;
 mod scan;
 mod sequence;
 mod steps;
+mod template;
 
 pub use block::ColumnDest;
 pub(crate) use locate::each_feature;
@@ -28,14 +29,49 @@ use crate::feature_spec::{FeatureSpec, output_order};
 use compose::Form;
 use fault::{Place, explain, unparsable};
 use gristmill_types::{Buffer, Bytes, DType, Error, Kind, Result, Spec, Tensor, Value};
+use layout::Layout;
 use locate::{Found, Keys, Scratch, locate};
 use outputs::{Make, Output};
+use std::sync::{Mutex, PoisonError};
 
 /// Parses serialized Examples by a spec. Results come in the order of [`Parser::names`].
 #[derive(Clone, Debug)]
 pub struct Parser {
     keys: Keys,
     outputs: Vec<Output>,
+    learnt: Learnt,
+}
+
+/// What was learnt of the records' form, kept from block to block; one for each thread that parses.
+#[derive(Default)]
+struct Learnt(Mutex<Vec<Layout>>);
+
+impl Learnt {
+    fn take(&self) -> Layout {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.pop().unwrap_or_default()
+    }
+
+    fn put(&self, layout: Layout) {
+        /// More threads than this parse with what they learn anew.
+        const KEPT: usize = 64;
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < KEPT {
+            kept.push(layout);
+        }
+    }
+}
+
+impl Clone for Learnt {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl std::fmt::Debug for Learnt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Learnt")
+    }
 }
 
 impl Parser {
@@ -59,7 +95,7 @@ impl Parser {
             .into_iter()
             .map(|f| Output::new(f, &mut keys))
             .collect::<Result<Vec<_>>>()?;
-        Ok(Self { keys, outputs })
+        Ok(Self { keys, outputs, learnt: Learnt::default() })
     }
 
     /// Names of the results, in their order.

@@ -43,16 +43,20 @@ fn varint(data: &[u8], at: usize) -> Option<(u64, usize)> {
     if let Some(w) = word(data, at) {
         let stop = !w & 0x8080_8080_8080_8080;
         if stop != 0 {
-            // The bits below and of the byte that ends the varint; then groups of seven bits are joined in
-            // pairs, in fours, in eights.
-            let w = w & (stop ^ (stop - 1)) & 0x7f7f_7f7f_7f7f_7f7f;
-            let w = (w & 0x007f_007f_007f_007f) | ((w & 0x7f00_7f00_7f00_7f00) >> 1);
-            let w = (w & 0x0000_3fff_0000_3fff) | ((w & 0x3fff_0000_3fff_0000) >> 2);
-            let w = (w & 0x0000_0000_0fff_ffff) | ((w & 0x0fff_ffff_0000_0000) >> 4);
+            // The bits below and of the byte that ends the varint.
+            let w = joined_groups(w & (stop ^ (stop - 1)) & 0x7f7f_7f7f_7f7f_7f7f);
             return Some((w, at + stop.trailing_zeros() as usize / 8 + 1));
         }
     }
     long_varint(data, at)
+}
+
+/// The groups of seven bits of a word's bytes, joined: in pairs, in fours, in eights.
+#[inline(always)]
+pub(super) fn joined_groups(w: u64) -> u64 {
+    let w = (w & 0x007f_007f_007f_007f) | ((w & 0x7f00_7f00_7f00_7f00) >> 1);
+    let w = (w & 0x0000_3fff_0000_3fff) | ((w & 0x3fff_0000_3fff_0000) >> 2);
+    (w & 0x0000_0000_0fff_ffff) | ((w & 0x0fff_ffff_0000_0000) >> 4)
 }
 
 #[cold]

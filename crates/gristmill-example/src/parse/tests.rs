@@ -7,6 +7,7 @@ use gristmill_types::{PartialShape, Ragged, Shape, Sparse};
 mod many;
 mod refused;
 mod single;
+mod templates;
 
 /// Serialized Examples and SequenceExamples.
 const RECORDS: [&str; 33] = [

@@ -1,0 +1,198 @@
+//! Records that differ in nothing but their values: where a whole record has the length and, outside of the
+//! values, the bytes of an earlier one, its values lie where they lay there. That is found out by comparing words
+//! under masks, without a branch per feature.
+//!
+//! The bytes of a string or of packed floats are free. Of an integer's bytes the uppermost bits count: they say how
+//! long it is.
+
+use crate::list::{List, copy_floats, each_bytes};
+use crate::parse::layout::Place;
+use crate::parse::locate::{Found, each_feature};
+use crate::parse::scan::{FIRST, joined_groups, rest};
+use gristmill_types::StrSpan;
+
+/// Values of a record that may have places of their own here.
+const MOST_VALUES: usize = 256;
+/// Free bytes between two segments of words that are compared: fewer are compared under a mask of zeros.
+const GAP: usize = 64;
+
+/// Words that are compared.
+struct Segment {
+    /// First byte in the record.
+    at: usize,
+    expected: Vec<[u8; 8]>,
+    masks: Vec<[u8; 8]>,
+}
+
+/// A varint of at most eight bytes: the word that holds it, and how it is taken out.
+struct Varint {
+    at: usize,
+    shift: u32,
+    mask: u64,
+}
+
+/// Where a feature's values lie.
+enum Values {
+    Skip,
+    Note(List),
+    Ints(Vec<Varint>),
+    Floats(usize),
+    /// First byte and length of each.
+    Strings(Vec<(usize, usize)>),
+}
+
+/// See the module.
+pub(super) struct Template {
+    len: usize,
+    segments: Vec<Segment>,
+    values: Vec<Values>,
+}
+
+impl Template {
+    /// The form of a record that the layout with these places reads: feature by feature, in their order. `None`
+    /// where it is no use.
+    pub(super) fn of(data: &[u8], places: &[Place<'_>]) -> Option<Self> {
+        let mut masks = vec![0xff; data.len()];
+        let mut values = Vec::with_capacity(places.len());
+        let mut room = MOST_VALUES;
+        let mut useful = true;
+        each_feature(data, |_, list| {
+            let found = places.get(values.len()).zip(list);
+            match found.and_then(|(place, list)| values_of(data, list, place, &mut masks, &mut room)) {
+                Some(found) => values.push(found),
+                None => useful = false,
+            }
+        })
+        .ok()?;
+        if !useful || values.len() != places.len() {
+            return None;
+        }
+        Some(Self { len: data.len(), segments: segments(data, &masks)?, values })
+    }
+
+    /// Bytes of the records that it may fit.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the record has this form.
+    #[inline]
+    pub(super) fn fits(&self, data: &[u8]) -> bool {
+        data.len() == self.len
+            && self.segments.iter().all(|s| {
+                let words = data[s.at..].as_chunks::<8>().0;
+                let word = |b: &[u8; 8]| u64::from_ne_bytes(*b);
+                let compared = words.iter().zip(&s.expected).zip(&s.masks);
+                compared.fold(0, |other, ((w, e), m)| other | ((word(w) ^ word(e)) & word(m))) == 0
+            })
+    }
+
+    /// Writes the values of a record of this form.
+    #[inline]
+    pub(super) fn write(
+        &self,
+        data: &[u8],
+        span: StrSpan,
+        row: usize,
+        places: &mut [Place<'_>],
+        found: &mut [Found],
+    ) -> Option<()> {
+        for (values, place) in self.values.iter().zip(places) {
+            match (values, place) {
+                (Values::Ints(ints), Place::Ints(out, bytes)) => {
+                    let out = out.get_mut(row * *bytes..(row + 1) * *bytes)?.as_chunks_mut::<8>().0;
+                    for (place, int) in out.iter_mut().zip(ints) {
+                        let word = u64::from_le_bytes(*data.get(int.at..)?.first_chunk::<8>()?);
+                        *place = joined_groups((word >> int.shift) & int.mask).to_ne_bytes();
+                    }
+                }
+                (Values::Floats(start), Place::Floats(out, bytes)) => {
+                    let out = out.get_mut(row * *bytes..(row + 1) * *bytes)?;
+                    copy_floats(data.get(*start..*start + out.len())?, out);
+                }
+                (Values::Strings(strings), Place::Strings(out, _)) => {
+                    strings.iter().for_each(|&(start, len)| out.push(span, start, len));
+                }
+                (Values::Note(list), Place::Note(slot)) => *found.get_mut(*slot)? = Found::List(*list),
+                _ => {}
+            }
+        }
+        Some(())
+    }
+}
+
+/// Where the values of a list lie; takes them out of the masks.
+fn values_of(
+    data: &[u8],
+    list: List,
+    place: &Place<'_>,
+    masks: &mut [u8],
+    room: &mut usize,
+) -> Option<Values> {
+    let mut take = |n: usize| {
+        *room = room.checked_sub(n)?;
+        Some(())
+    };
+    match place {
+        Place::Skip => {
+            masks[list.range()].fill(0);
+            Some(Values::Skip)
+        }
+        Place::Note(_) => {
+            masks[list.range()].fill(0);
+            Some(Values::Note(list))
+        }
+        Place::Ints(_, bytes) => {
+            take(*bytes / 8)?;
+            let packed = *data.get(list.start)? == FIRST;
+            let mut at = if packed { rest(data, list.start + 1, list.end)? } else { list.start };
+            let mut ints = Vec::with_capacity(*bytes / 8);
+            while at < list.end {
+                at += usize::from(!packed);
+                let n = data[at..list.end].iter().position(|b| b & 0x80 == 0)? + 1;
+                let first = at.min(data.len().checked_sub(8)?);
+                if n > 8 {
+                    return None;
+                }
+                let mask = 0x7f7f_7f7f_7f7f_7f7f >> (8 * (8 - n));
+                ints.push(Varint { at: first, shift: 8 * (at - first) as u32, mask });
+                masks[at..at + n].fill(0x80);
+                at += n;
+            }
+            (ints.len() == *bytes / 8).then_some(Values::Ints(ints))
+        }
+        Place::Floats(_, bytes) => {
+            let start = list.end.checked_sub(*bytes)?;
+            let packed = *data.get(list.start)? == FIRST && rest(data, list.start + 1, list.end)? == start;
+            masks[start..list.end].fill(0);
+            packed.then_some(Values::Floats(start))
+        }
+        Place::Strings(_, count) => {
+            take(*count)?;
+            let mut strings = Vec::with_capacity(*count);
+            each_bytes(data, list.range(), |r| strings.push((r.start, r.len()))).ok()?;
+            strings.iter().for_each(|&(start, len)| masks[start..start + len].fill(0));
+            (strings.len() == *count).then_some(Values::Strings(strings))
+        }
+    }
+}
+
+/// The words in which bytes count.
+fn segments(data: &[u8], masks: &[u8]) -> Option<Vec<Segment>> {
+    let mut segments = Vec::new();
+    let mut done = 0;
+    while let Some(next) = masks[done..].iter().position(|&m| m != 0) {
+        let at = done + next;
+        let mut end = at + 1;
+        while let Some(more) = masks[end..].iter().take(GAP).position(|&m| m != 0) {
+            end += more + 1;
+        }
+        // Whole words, which at the end of the record begin earlier.
+        let len = (end - at).next_multiple_of(8);
+        let at = at.min(data.len().checked_sub(len)?);
+        let words = |bytes: &[u8]| bytes[at..at + len].as_chunks::<8>().0.to_vec();
+        segments.push(Segment { at, expected: words(data), masks: words(masks) });
+        done = end;
+    }
+    Some(segments)
+}
