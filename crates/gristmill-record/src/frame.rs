@@ -88,6 +88,24 @@ pub fn footer(payload: &[u8]) -> [u8; FOOTER_BYTES] {
     crc::masked_crc32c(payload).to_le_bytes()
 }
 
+/// The checksum that stands behind the first `len` bytes, and theirs.
+#[inline]
+fn checksums(body: &[u8], len: usize) -> (u32, u32) {
+    let stored = &body[len..len + FOOTER_BYTES];
+    let stored = u32::from_le_bytes(stored.try_into().expect("four bytes"));
+    (stored, crc::masked_crc32c(&body[..len]))
+}
+
+/// Whether a payload that a scan without checks has found agrees with its checksum.
+///
+/// # Panics
+/// If the frame does not lie in `buffer`.
+#[inline]
+pub fn payload_holds(buffer: &[u8], span: Span) -> bool {
+    let (stored, computed) = checksums(&buffer[span.start..], span.len);
+    stored == computed
+}
+
 /// Finds the whole frames at the beginning of `bytes`, at most `max_records`, and appends the places
 /// of their payloads to `spans`.
 ///
@@ -122,9 +140,7 @@ pub fn scan_frames(
         // Fits: the comparison above bounds it by a slice length.
         let len = length as usize;
         if verify {
-            let stored = &body[len..len + FOOTER_BYTES];
-            let stored = u32::from_le_bytes(stored.try_into().expect("four bytes"));
-            let computed = crc::masked_crc32c(&body[..len]);
+            let (stored, computed) = checksums(body, len);
             if computed != stored {
                 break Stop::Bad(FrameError::BadPayloadCrc {
                     offset: offset + at as u64,

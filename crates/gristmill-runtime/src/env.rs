@@ -252,6 +252,8 @@ pub struct Shared {
     pub iteration: u64,
     /// How to run.
     pub options: Options,
+    /// Whether nothing is made ahead of the reader.
+    pub direct: bool,
     /// Whether element keys are needed.
     pub track: bool,
     /// Counters, sources first.
@@ -271,6 +273,7 @@ impl Shared {
             entropy,
             iteration,
             options: self.options.clone(),
+            direct: self.direct,
             track: self.track,
             stats: Mutex::new(Vec::new()),
             warnings: Mutex::new(Vec::new()),

@@ -45,7 +45,7 @@ impl DatasetIterator {
     /// As [`DatasetIterator::new`].
     pub fn with_entropy(plan: &Plan, entropy: u64) -> Result<Self> {
         let iteration = plan.iterations.fetch_add(1, Ordering::SeqCst);
-        Self::build(plan, &optimized(plan)?, Draws::take(plan), iteration, entropy)
+        Self::build(plan, Some(&optimized(plan)?), Draws::take(plan), iteration, entropy)
     }
 
     /// As [`DatasetIterator::new`], but the plan runs as it is written, on the thread that asks and
@@ -55,7 +55,7 @@ impl DatasetIterator {
     /// As [`DatasetIterator::new`].
     pub fn direct(plan: &Plan) -> Result<Self> {
         let iteration = plan.iterations.fetch_add(1, Ordering::SeqCst);
-        Self::build(plan, plan, Draws::take(plan), iteration, entropy()?)
+        Self::build(plan, None, Draws::take(plan), iteration, entropy()?)
     }
 
     /// Goes on where a state was saved, with the values that an uninterrupted pass would give.
@@ -83,12 +83,13 @@ impl DatasetIterator {
         let bases = (0..n).map(|_| r.u64()).collect::<Result<Vec<_>>>()?;
         let draws = Draws::restored(plan, &bases, Seeds::of(plan).restored(&mut r)?);
         plan.iterations.store(iteration + 1, Ordering::SeqCst);
-        let mut it = Self::build(plan, &optimized(plan)?, draws, iteration, entropy)?;
+        let mut it = Self::build(plan, Some(&optimized(plan)?), draws, iteration, entropy)?;
         it.feed.restore(&mut r)?;
         Ok(it)
     }
 
-    fn build(plan: &Plan, run: &Plan, draws: Draws, iteration: u64, entropy: u64) -> Result<Self> {
+    /// `run` is the plan as the rules have made it; `None` runs it as it is, nothing ahead of the reader.
+    fn build(plan: &Plan, run: Option<&Plan>, draws: Draws, iteration: u64, entropy: u64) -> Result<Self> {
         bound_free_memory();
         let options = options_of(plan);
         let track = plan
@@ -106,6 +107,7 @@ impl DatasetIterator {
             entropy,
             iteration,
             options,
+            direct: run.is_none(),
             track,
             stats: Mutex::new(Vec::new()),
             warnings: Mutex::new(Vec::new()),
@@ -118,7 +120,7 @@ impl DatasetIterator {
             counted: true,
             reuse: None,
         };
-        let stage = lower::build(run, &env)?;
+        let stage = lower::build(run.unwrap_or(plan), &env)?;
         Ok(Self {
             feed: Feed::new(stage),
             shared,

@@ -79,18 +79,30 @@ impl Pool {
 
     /// Runs `f` on a worker; the result is fetched from the job.
     pub fn submit<T: Send + 'static>(&self, f: impl FnOnce(&mut Scratch) -> T + Send + 'static) -> Job<T> {
-        let job = Job(Arc::new((Mutex::new(None), Condvar::new())));
-        let done = Arc::clone(&job.0);
-        let task: Task = Box::new(move |scratch| {
-            let result = catch_unwind(AssertUnwindSafe(|| f(scratch))).map_err(|p| Error::from_panic(&*p));
-            *lock(&done.0) = Some(result);
-            done.1.notify_all();
-        });
+        let (job, task) = job_with(f);
         let inner = &self.handle.0;
-        lock(&inner.queue).tasks.push_back(task);
+        lock(&inner.queue).tasks.push_back(Box::new(task));
         inner.wake.notify_one();
         job
     }
+}
+
+/// A function as a task that keeps what it gives, or that it panicked, for the job.
+fn job_with<A: ?Sized, T>(f: impl FnOnce(&mut A) -> T) -> (Job<T>, impl FnOnce(&mut A)) {
+    let job = Job(Arc::new((Mutex::new(None), Condvar::new())));
+    let done = Arc::clone(&job.0);
+    let task = move |given: &mut A| {
+        let result = catch_unwind(AssertUnwindSafe(|| f(given))).map_err(|p| Error::from_panic(&*p));
+        *lock(&done.0) = Some(result);
+        done.1.notify_all();
+    };
+    (job, task)
+}
+
+/// A function as a task, and the job that its result is fetched from.
+pub(crate) fn job<T>(f: impl FnOnce() -> T) -> (Job<T>, impl FnOnce()) {
+    let (job, task) = job_with::<(), T>(move |()| f());
+    (job, move || task(&mut ()))
 }
 
 fn work(inner: &Inner) {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps an error fails, which is what it should do")]
 
+mod ahead;
 mod counters;
 mod errors;
 mod examples;

@@ -1,11 +1,14 @@
 //! `TFRecordDataset`: the records of files, as slices of the buffers that they were read into.
 
+mod ahead;
+
+use self::ahead::{Ahead, Part};
 use super::Stage;
 use crate::env::Env;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
 use gristmill_plan::dataset::{Compression, TfRecord};
-use gristmill_record::frame::Span;
+use gristmill_record::frame::{HEADER_BYTES, Span, parse_header};
 use gristmill_record::reader::{CHUNK_BYTES, ChunkInfo, EndInfo, Filled, ReaderOptions, RecordReader};
 use gristmill_storage::{Source, Stores};
 use gristmill_types::{
@@ -18,22 +21,39 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
+/// How a file is read.
+enum Reader {
+    /// From its beginning to its end, whatever it is.
+    Plain(RecordReader<Box<dyn Source>>),
+    /// Several parts at a time, as long as all is in order.
+    Ahead(Ahead),
+}
+
 /// The file that is being read.
 struct Open {
-    reader: RecordReader<Box<dyn Source>>,
+    reader: Reader,
     name: Arc<str>,
 }
 
 /// Records read and not yet given.
 struct Chunk {
-    /// All records of the chunk, sharing the buffer that they were read into.
+    /// All records of the chunk, sharing the buffers that they were read into.
     records: Tensor,
-    spans: Vec<Span>,
+    /// Where their frames begin in the file, and where the one behind them does.
     offsets: Arc<Vec<u64>>,
+    end: u64,
     first_index: u64,
     used: usize,
-    /// Bytes of the frames.
-    bytes: usize,
+}
+
+impl Chunk {
+    /// `None` for records that are no strings, which cannot be.
+    fn of_part(part: Part, first_index: u64) -> Option<Self> {
+        let n = part.places.len();
+        let store = Strings::new(part.buffers, part.places)?;
+        let records = Tensor::from_spans(Shape::vector(n), Arc::new(store)).ok()?;
+        Some(Self { records, offsets: Arc::new(part.offsets), end: part.end, first_index, used: 0 })
+    }
 }
 
 /// See the module.
@@ -80,9 +100,34 @@ impl TfRecordStage {
 
     /// Opens the current file at the current position.
     fn open(&mut self) -> Result<()> {
+        let path = OsStr::from_bytes(&self.files[self.file]);
+        let source = self.stores.of(path)?.open(path)?;
+        let reader = match self.ahead(source) {
+            Ok(ahead) => Reader::Ahead(ahead),
+            Err(source) => Reader::Plain(self.plain(source)?),
+        };
+        self.open = Some(Open { reader, name: self.name() });
+        Ok(())
+    }
+
+    /// Reading ahead in the current file, if it is one for that.
+    fn ahead(&self, source: Box<dyn Source>) -> Result<Ahead, Box<dyn Source>> {
+        let plain = match self.compression {
+            Compression::None => true,
+            Compression::Gzip | Compression::Zlib => false,
+            // A frame's header at the place in question may be chance inside compressed data.
+            Compression::Detect => self.offset == 0 || is_plain(&*source),
+        };
+        if self.env.shared.direct || !plain {
+            return Err(source);
+        }
+        Ahead::open(source, self.offset, self.verify, self.env.budget(), &self.stats)
+    }
+
+    /// The current file from the current position on, whatever it is.
+    fn plain(&self, mut source: Box<dyn Source>) -> Result<RecordReader<Box<dyn Source>>> {
         let name = self.name();
         let path = OsStr::from_bytes(&self.files[self.file]);
-        let mut source = self.stores.of(path)?.open(path)?;
         let options = ReaderOptions {
             compression: match self.compression {
                 Compression::Detect => None,
@@ -94,13 +139,10 @@ impl TfRecordStage {
             size: Some(source.size()),
         };
         let wrong = |e: gristmill_record::error::ReadError| Error::from(e).in_file(&*name);
+        let mut reader = RecordReader::open(source, &options).map_err(wrong)?;
         if self.index == 0 {
-            let reader = RecordReader::open(source, &options).map_err(wrong)?;
-            self.open = Some(Open { reader, name });
-            return Ok(());
+            return Ok(reader);
         }
-        let probe = RecordReader::open(source, &options).map_err(wrong)?;
-        let mut reader = probe;
         if reader.compression() == gristmill_record::codec::Compression::None {
             source = self.stores.of(path)?.open(path)?;
             source
@@ -108,11 +150,17 @@ impl TfRecordStage {
                 .map_err(|e| Error::from(gristmill_record::error::ReadError::from(e)).in_file(&*name))?;
             let options =
                 ReaderOptions { compression: Some(gristmill_record::codec::Compression::None), ..options };
-            reader = RecordReader::resume(source, self.offset, self.index, &options);
-        } else {
-            reader.skip_records(self.index).map_err(wrong)?;
+            return Ok(RecordReader::resume(source, self.offset, self.index, &options));
         }
-        self.open = Some(Open { reader, name });
+        reader.skip_records(self.index).map_err(wrong)?;
+        Ok(reader)
+    }
+
+    /// Goes on with the plain reader where reading ahead has ended.
+    fn go_on_plain(&mut self) -> Result<()> {
+        let path = OsStr::from_bytes(&self.files[self.file]);
+        let source = self.stores.of(path)?.open(path)?;
+        self.open = Some(Open { reader: Reader::Plain(self.plain(source)?), name: self.name() });
         Ok(())
     }
 
@@ -120,6 +168,11 @@ impl TfRecordStage {
         self.file += 1;
         self.open = None;
         (self.index, self.offset) = (0, 0);
+    }
+
+    fn found(&mut self, chunk: Chunk) {
+        self.stats.bytes_in.fetch_add(chunk.end - chunk.offsets.first().unwrap_or(&chunk.end), Relaxed);
+        self.chunk = Some(chunk);
     }
 
     /// Reads the next records; `None` at the end of the last file.
@@ -132,13 +185,27 @@ impl TfRecordStage {
                 return Some(Err(e));
             }
             let start = Instant::now();
-            let reader = &mut self.open.as_mut()?.reader;
+            let reader = match &mut self.open.as_mut()?.reader {
+                Reader::Plain(reader) => reader,
+                Reader::Ahead(ahead) => {
+                    let part = ahead.next();
+                    self.stats.wait(start);
+                    if let Some(chunk) = part.and_then(|part| Chunk::of_part(part, self.index)) {
+                        self.found(chunk);
+                        return Some(Ok(()));
+                    }
+                    if let Err(e) = self.go_on_plain() {
+                        self.next_file();
+                        return Some(Err(e));
+                    }
+                    continue;
+                }
+            };
             let read = self.stats.memory(|| fill(reader));
             self.stats.busy(start);
             match read {
                 Ok(Step::Chunk(chunk)) => {
-                    self.stats.bytes_in.fetch_add(chunk.bytes as u64, Relaxed);
-                    self.chunk = Some(chunk);
+                    self.found(chunk);
                     return Some(Ok(()));
                 }
                 Ok(Step::End(end)) => {
@@ -164,6 +231,12 @@ impl TfRecordStage {
     }
 }
 
+/// Whether a file begins with a frame's header.
+fn is_plain(source: &dyn Source) -> bool {
+    let mut head = [0; HEADER_BYTES];
+    matches!(source.read_at(0, &mut head), Ok(HEADER_BYTES)) && parse_header(&head, 0).is_ok()
+}
+
 enum Step {
     Chunk(Chunk),
     End(EndInfo),
@@ -185,6 +258,7 @@ fn fill(reader: &mut RecordReader<Box<dyn Source>>) -> Result<Step, gristmill_re
 fn chunk(mut buffer: Buffer, spans: Vec<Span>, info: ChunkInfo) -> Chunk {
     buffer.truncate(info.bytes);
     let offsets = Arc::new(spans.iter().map(|&s| info.frame_offset(s)).collect());
+    let end = info.offset + info.bytes as u64;
     let buffer = Arc::new(buffer);
     // A chunk of more than 4 GiB (one such record) cannot be told by positions of 32 bits.
     let places: Option<Vec<StrSpan>> = spans
@@ -198,7 +272,7 @@ fn chunk(mut buffer: Buffer, spans: Vec<Span>, info: ChunkInfo) -> Chunk {
             let items = spans.iter().map(|s| Bytes::slice_of(&buffer, s.start, s.len));
             Tensor::string_vector(items.collect())
         });
-    Chunk { records, spans, offsets, first_index: info.first_index, used: 0, bytes: info.bytes }
+    Chunk { records, offsets, end, first_index: info.first_index, used: 0 }
 }
 
 impl Stage for TfRecordStage {
@@ -215,7 +289,7 @@ impl Stage for TfRecordStage {
             }
         }
         let chunk = self.chunk.as_mut()?;
-        let (at, n) = (chunk.used, want.min(chunk.spans.len() - chunk.used));
+        let (at, n) = (chunk.used, want.min(chunk.offsets.len() - chunk.used));
         let records = chunk.records.rows(at, n);
         let ids = Ids::Records {
             root: self.root,
@@ -227,10 +301,8 @@ impl Stage for TfRecordStage {
         };
         chunk.used += n;
         self.index = chunk.first_index + chunk.used as u64;
-        let last = chunk.spans[chunk.used - 1];
-        // A frame is the header of 12 bytes, the payload and a checksum of 4.
-        self.offset = chunk.offsets[chunk.used - 1] + 16 + last.len as u64;
-        if chunk.used == chunk.spans.len() {
+        self.offset = chunk.offsets.get(chunk.used).copied().unwrap_or(chunk.end);
+        if chunk.used == chunk.offsets.len() {
             self.chunk = None;
         }
         self.ordinal += n as u64;
