@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from gristmill import _start as _start  # isort: split
+
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from gristmill import (
     sparse,
     strings,
 )
+from gristmill._absent import lookup as _lookup
 from gristmill._array import (
     argsort,
     bitcast,
@@ -378,7 +381,7 @@ _LAZY = (
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"gristmill.{name}")
-    raise AttributeError(f"module 'gristmill' has no attribute {name!r}")
+    return _lookup("", __name__)(name)
 
 
 def __dir__() -> list[str]:

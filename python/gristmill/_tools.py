@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gristmill import _native
+from gristmill._start import quick_end
 from gristmill.dtypes import float32, int64, string
 from gristmill.io import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 
@@ -204,12 +205,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     import signal
 
     # The command answers Ctrl-C itself, and removes its temporary files first.
-    previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    previous = signal.getsignal(signal.SIGINT)
+    quick_end()
     try:
         arguments = sys.argv[1:] if argv is None else list(argv)
         return _native.cli_main(["gristmill", *arguments])
     finally:
-        signal.signal(signal.SIGINT, previous)
+        # None: a handler that is not Python's, which was left alone.
+        if previous is not None:
+            signal.signal(signal.SIGINT, previous)
 
 
 def _path(path: Path) -> str:

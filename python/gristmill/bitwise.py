@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace
+from gristmill._absent import lookup as _lookup
 from gristmill._operators import binary
 from gristmill.convert import convert_to_tensor
 from gristmill.tensor import Tensor
@@ -38,3 +39,7 @@ def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
 def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns the bits moved down by ``y``."""
     return binary("math.right_shift", x, y)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("bitwise", __name__)

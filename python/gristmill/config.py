@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from gristmill._absent import lookup as _lookup
 
 
 class PhysicalDevice(NamedTuple):
@@ -30,3 +32,7 @@ def list_logical_devices(device_type: str | None = None) -> list[PhysicalDevice]
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
     """Does nothing: functions always run eagerly outside datasets."""
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("config", __name__)

@@ -33,10 +33,14 @@ def get_strategy() -> Strategy:
     return Strategy()
 
 
+class UnimplementedAttributeError(UnimplementedError, AttributeError):
+    """For names of TensorFlow's: no attribute to those who only ask whether there is one."""
+
+
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise UnimplementedError(
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise UnimplementedAttributeError(
         f"distribute.{name} does not exist: gristmill feeds devices, it does not run them\n"
         "  hint: with JAX, ds.shard(jax.process_count(), jax.process_index()) and "
         "jax.make_array_from_process_local_data give each host its part"

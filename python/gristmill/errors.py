@@ -7,6 +7,9 @@ so that ``except FileNotFoundError`` and ``except ValueError`` work.
 from __future__ import annotations
 
 import builtins
+from typing import TYPE_CHECKING
+
+from gristmill._absent import lookup as _lookup
 
 OK = 0
 CANCELLED = 1
@@ -193,3 +196,7 @@ def exception_type_from_error_code(error_code: int) -> type[OpError]:
         if cls.error_code == error_code:
             return cls
     raise KeyError(error_code)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("errors", __name__)

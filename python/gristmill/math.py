@@ -5,9 +5,10 @@ Python values take the dtype of the tensor that they meet; tensors of different 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace, dtypes
+from gristmill._absent import lookup as _lookup
 from gristmill._array import cast, ints, where
 from gristmill._operators import binary
 from gristmill.convert import convert_to_tensor
@@ -415,3 +416,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
 divide = truediv
 mod = floormod
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("math", __name__)

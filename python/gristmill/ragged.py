@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gristmill import dtypes
+from gristmill._absent import lookup as _lookup
 from gristmill.composite import RaggedTensor
 from gristmill.convert import convert_to_tensor
 from gristmill.dtypes import DTypeLike
@@ -72,3 +73,7 @@ def stack(values: Any, axis: int = 0, name: str | None = None) -> Any:
     rows = [np.asarray(convert_to_tensor(v)) for v in values]
     flat = np.concatenate(rows) if rows else np.zeros(0, np.float32)
     return RaggedTensor.from_row_lengths(flat, [len(r) for r in rows])
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("ragged", __name__)

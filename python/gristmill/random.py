@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace, dtypes
+from gristmill._absent import lookup as _lookup
 from gristmill.convert import convert_to_tensor, shape_tensor
 from gristmill.dtypes import DType, DTypeLike
 from gristmill.tensor import Tensor
@@ -212,3 +213,7 @@ def stateless_normal(
         convert_to_tensor(stddev, dtype),
     ]
     return _trace.tensor("random.stateless_normal", inputs, dtype=dtype)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("random", __name__)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gristmill import _trace
+from gristmill._absent import lookup as _lookup
 from gristmill.composite import SparseTensor
 from gristmill.convert import convert_to_tensor
 from gristmill.tensor import Tensor
@@ -89,3 +90,7 @@ def reset_shape(sp_input: SparseTensor, new_shape: Any = None) -> SparseTensor:
 
         new_shape = math.reduce_max(sp_input.indices, axis=0) + 1
     return SparseTensor(sp_input.indices, sp_input.values, new_shape)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("sparse", __name__)

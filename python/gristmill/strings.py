@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace, dtypes
+from gristmill._absent import lookup as _lookup
 from gristmill._array import ints
 from gristmill.composite import RaggedTensor
 from gristmill.convert import convert_to_tensor
@@ -163,3 +164,7 @@ def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -
     """Returns a hash of each string below ``num_buckets``, int64: TensorFlow's (FarmHash)."""
     attrs = {"num_buckets": int(num_buckets)}
     return _trace.tensor("strings.to_hash_bucket_fast", [_text(input)], attrs)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("strings", __name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import struct
 import subprocess
@@ -195,3 +196,24 @@ def test_ctrl_c_stops_a_job_and_tidies_up(tmp_path: Path) -> None:
     _, err = child.communicate(timeout=60)
     assert "KeyboardInterrupt" in err
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interrupt_while_python_starts_is_no_traceback(tmp_path: Path) -> None:
+    # The console script as installers write it, with an import that takes its time.
+    script = tmp_path / "gristmill"
+    script.write_text("import sys\nfrom gristmill._tools import main\nsys.exit(main())\n")
+    slow = tmp_path / "slow" / "numpy"
+    slow.mkdir(parents=True)
+    (slow / "__init__.py").write_text("import time\nprint('slow', flush=True)\ntime.sleep(60)\n")
+    path = os.pathsep.join([str(slow.parent), str(Path(gm.__file__).parent.parent)])
+    child = subprocess.Popen(
+        [sys.executable, str(script), "--version"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert child.stdout is not None and child.stdout.readline() == "slow\n"
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=30) == ("", "")
+    assert child.returncode == -signal.SIGINT

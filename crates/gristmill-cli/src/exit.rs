@@ -41,7 +41,8 @@ pub(crate) fn words(error: &Error) -> String {
 
 /// Options as they are given here: the jobs speak of them as Python does.
 pub(crate) fn for_shell(text: &str) -> String {
-    const OPTIONS: [(&str, &str); 3] = [
+    const OPTIONS: [(&str, &str); 4] = [
+        ("gm.pack", "'gristmill pack'"),
         ("overwrite=True", "--overwrite"),
         ("on_error='skip'", "--on-error skip"),
         ("exif='apply'", "--exif apply"),

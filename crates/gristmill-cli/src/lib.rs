@@ -14,7 +14,6 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches};
 
 use args::Cli;
 use commands::Context;
@@ -48,19 +47,11 @@ pub fn run(args: impl Iterator<Item = OsString>) -> i32 {
     }
 }
 
-/// Parses the command line. `--seed -1` is a bad number, not an unknown option.
+/// Parses the command line.
 fn parse(args: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let numbers = |arg: clap::Arg| {
-        let takes = arg.get_action().takes_values();
-        if takes { arg.allow_negative_numbers(true) } else { arg }
-    };
-    let mut command = Cli::command();
-    let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
-    for name in names {
-        command = command.mut_subcommand(name, |c| c.mut_args(numbers));
-    }
-    let mut matches = command.clone().try_get_matches_from(args)?;
-    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    let mut command = args::command();
+    let matches = command.try_get_matches_from_mut(args)?;
+    Cli::of(matches).map_err(|error| error.format(&mut command))
 }
 
 /// Prints help and version where they were asked for, a usage error otherwise.

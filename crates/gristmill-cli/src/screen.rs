@@ -1,10 +1,11 @@
 //! Standard output: buffered, and quiet once nobody reads any more.
 
-use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+use std::ffi::OsStr;
+use std::io::{self, BufWriter, ErrorKind, Write};
 
 /// Where results go.
 pub(crate) struct Screen {
-    out: BufWriter<Stdout>,
+    out: BufWriter<Box<dyn Write>>,
     /// The reader went away, as `head` does when it has enough: not an error.
     closed: bool,
     failed: Option<io::Error>,
@@ -12,7 +13,14 @@ pub(crate) struct Screen {
 
 impl Screen {
     pub(crate) fn new() -> Self {
-        Self { out: BufWriter::new(io::stdout()), closed: false, failed: None }
+        Self { out: BufWriter::new(Box::new(io::stdout())), closed: false, failed: None }
+    }
+
+    /// Results go to standard error if one of these files is standard output: the records go there.
+    pub(crate) fn make_way<'a>(&mut self, written: impl IntoIterator<Item = &'a OsStr>) {
+        if written.into_iter().any(is_standard_output) {
+            self.out = BufWriter::new(Box::new(io::stderr()));
+        }
     }
 
     /// Writes a line; failures show in [`Screen::is_done`] and [`Screen::finish`].
@@ -55,4 +63,22 @@ impl Screen {
         let _ = self.out.into_parts();
         self.failed.map_or(Ok(()), Err)
     }
+}
+
+/// Whether a name such as `/dev/stdout` leads to where standard output goes.
+#[cfg(unix)]
+fn is_standard_output(path: &OsStr) -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::MetadataExt;
+    let own = io::stdout().as_fd().try_clone_to_owned().map(std::fs::File::from);
+    match (own.and_then(|file| file.metadata()), std::fs::metadata(path)) {
+        (Ok(own), Ok(other)) => (own.dev(), own.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
+}
+
+/// Whether a name leads to where standard output goes; there is none here.
+#[cfg(not(unix))]
+fn is_standard_output(_: &OsStr) -> bool {
+    false
 }

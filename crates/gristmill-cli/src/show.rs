@@ -4,7 +4,7 @@
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
     if count < 1000 {
-        return format!("{count} bytes");
+        return self::count(count, "byte");
     }
     let mut value = count as f64 / 1000.0;
     let mut unit = 0;
@@ -47,6 +47,7 @@ mod tests {
 
     #[test]
     fn numbers() {
+        assert_eq!(bytes(1), "1 byte");
         assert_eq!(bytes(999), "999 bytes");
         assert_eq!(bytes(1000), "1.00 kB");
         assert_eq!(bytes(12_345), "12.3 kB");

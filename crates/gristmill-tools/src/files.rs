@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use gristmill_storage::{Store, Stores, hide_indexes, is_pattern};
 use gristmill_types::{Error, Kind, Result};
 
+use crate::out::local;
+
 /// Endings of files that lie beside record files and are none.
 const OTHER_ENDINGS: &[&str] = &[".idx", ".json", ".jsonl", ".csv", ".tsv", ".txt", ".md", ".tmp"];
 
@@ -14,7 +16,7 @@ const OTHER_ENDINGS: &[&str] = &[".idx", ".json", ".jsonl", ".csv", ".tsv", ".tx
 ///
 /// # Errors
 /// `NotFound` for a path that is not there, a pattern that matches nothing and a directory without such files;
-/// `InvalidArgument` without inputs; what the store reports.
+/// `InvalidArgument` without inputs and for an empty name; what the store reports.
 pub fn expand(inputs: &[OsString]) -> Result<Vec<OsString>> {
     if inputs.is_empty() {
         return Err(Error::invalid("expected at least one file, found none"));
@@ -22,6 +24,7 @@ pub fn expand(inputs: &[OsString]) -> Result<Vec<OsString>> {
     let stores = Stores::default();
     let mut files = Vec::new();
     for input in inputs {
+        check_name(input, "an input file")?;
         let store = &**stores.of(input)?;
         let found = expand_one(store, input)?;
         if found.is_empty() {
@@ -31,6 +34,30 @@ pub fn expand(inputs: &[OsString]) -> Result<Vec<OsString>> {
         files.extend(found);
     }
     Ok(files)
+}
+
+/// Refuses a name that has no characters.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub(crate) fn check_name(name: &OsStr, what: &str) -> Result<()> {
+    match name.is_empty() {
+        true => Err(Error::invalid(format!("the name of {what} is empty"))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses pipes and devices, which cannot be read twice.
+///
+/// # Errors
+/// `InvalidArgument`.
+pub fn check_twice(files: &[OsString]) -> Result<()> {
+    let once = |file: &&OsString| std::fs::metadata(local(file)).is_ok_and(|meta| !meta.is_file());
+    match files.iter().find(once) {
+        Some(file) => Err(Error::invalid("expected a file that can be read twice, found a pipe or a device")
+            .in_file(shown(file))),
+        None => Ok(()),
+    }
 }
 
 fn expand_one(store: &dyn Store, input: &OsStr) -> Result<Vec<OsString>> {
@@ -74,6 +101,11 @@ pub(crate) fn total_bytes(files: &[OsString]) -> Result<u64> {
     Ok(total)
 }
 
+/// A number of bytes with its noun.
+pub(crate) fn bytes(count: u64) -> String {
+    format!("{count} byte{}", if count == 1 { "" } else { "s" })
+}
+
 /// A path in a report.
 pub(crate) fn shown(path: &OsStr) -> String {
     path.to_string_lossy().into_owned()
@@ -105,5 +137,6 @@ mod tests {
         fs::create_dir(dir.path().join("empty")).unwrap();
         assert_eq!(kind(at("empty")), Kind::NotFound);
         assert_eq!(expand(&[]).unwrap_err().kind(), Kind::InvalidArgument);
+        assert_eq!(kind(OsString::new()), Kind::InvalidArgument);
     }
 }

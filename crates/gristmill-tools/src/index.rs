@@ -9,9 +9,9 @@ use gristmill_storage::{StoreError, Stores};
 use gristmill_types::{Error, Result};
 use serde::Serialize;
 
-use crate::files::{expand, shown};
+use crate::files::{self, check_name, check_twice, expand, shown};
 use crate::parallel;
-use crate::progress::Progress;
+use crate::progress::{Progress, Quiet};
 use crate::read::{Reader, at_record, go_on, open};
 
 /// One index that was written.
@@ -45,6 +45,7 @@ pub struct IndexReport {
 /// reports; `Cancelled`.
 pub fn index(inputs: &[OsString], into: Option<&OsStr>, progress: &dyn Progress) -> Result<IndexReport> {
     let files = expand(inputs)?;
+    check_twice(&files)?;
     let mut jobs = Vec::with_capacity(files.len());
     for file in files {
         let target = target(&file, into);
@@ -57,6 +58,7 @@ pub fn index(inputs: &[OsString], into: Option<&OsStr>, progress: &dyn Progress)
         return Err(Error::invalid(message).hint("index them without an output directory"));
     }
     if let Some(into) = into {
+        check_name(into, "the directory of the indexes")?;
         Stores::default().of(into)?.create_dir_all(into)?;
     }
     progress.phase("indexing", Some(jobs.len() as u64));
@@ -77,21 +79,8 @@ fn target(file: &OsStr, into: Option<&OsStr>) -> OsString {
     target
 }
 
-/// Keeps the reads of an index from counting as progress: files are its steps.
-struct Quiet<'p>(&'p dyn Progress);
-
-impl Progress for Quiet<'_> {
-    fn phase(&self, _: &str, _: Option<u64>) {}
-    fn advance(&self, _: u64, _: u64) {}
-    fn note(&self, line: &str) {
-        self.0.note(line);
-    }
-    fn cancelled(&self) -> bool {
-        self.0.cancelled()
-    }
-}
-
 fn index_one(file: &OsStr, target: &OsStr, progress: &dyn Progress) -> Result<IndexedFile> {
+    // Files are its steps, not their bytes.
     let quiet = Quiet(progress);
     let (mut reader, bytes) = open(file, &quiet)?;
     if reader.compression() != Compression::None {
@@ -105,7 +94,7 @@ fn index_one(file: &OsStr, target: &OsStr, progress: &dyn Progress) -> Result<In
         let behind = bytes.saturating_sub(index.covered());
         Error::new(
             gristmill_types::Kind::DataLoss,
-            format!("{behind} bytes behind the last record are no record"),
+            format!("{} behind the last record are no record", files::bytes(behind)),
         )
         .in_file(shown(file))
         .hint("'gristmill salvage IN OUT' leaves them out")

@@ -17,8 +17,10 @@ pub mod salvage;
 pub mod shuffle;
 pub mod verify;
 mod view;
+#[cfg(unix)]
+mod waiting;
 
-pub use files::expand;
+pub use files::{check_twice, expand};
 pub use gristmill_record::Compression;
 pub use out::{OutFile, OutOptions};
 pub use view::RecordKind;

@@ -8,7 +8,7 @@ use gristmill_storage::{Sink, StoreError, Stores};
 use gristmill_types::{Error, Kind, Result};
 use serde::Serialize;
 
-use crate::files::shown;
+use crate::files::{check_name, shown};
 
 /// A file that was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -141,6 +141,11 @@ fn is_regular(path: &OsStr) -> bool {
 /// # Errors
 /// `InvalidArgument`, also for a directory; `AlreadyExists`.
 pub(crate) fn check_target(path: &OsStr, inputs: &[OsString], overwrite: bool) -> Result<()> {
+    check_name(path, "the output")?;
+    if path.as_encoded_bytes().ends_with(b"/") {
+        let message = format!("the output {} is a directory", path.to_string_lossy());
+        return Err(Error::invalid(message).hint("give the name of a file"));
+    }
     let store = Stores::default();
     let store = store.of(path)?;
     let Ok(stat) = store.stat(path) else { return Ok(()) };
@@ -196,10 +201,14 @@ fn is_linked(_: &Path, _: &Path) -> bool {
 /// The names of `shards` files: `PREFIX-00000-of-00016.tfrecord`.
 ///
 /// # Errors
-/// `InvalidArgument` for 0 or more than 99999 shards.
+/// `InvalidArgument` for 0 or more than 99999 shards, and for a prefix that names no file.
 pub(crate) fn shard_names(prefix: &OsStr, shards: u64) -> Result<Vec<OsString>> {
     if !(1..=99_999).contains(&shards) {
         return Err(Error::invalid(format!("expected 1 to 99999 shards, found {shards}")));
+    }
+    if prefix.is_empty() || prefix.as_encoded_bytes().ends_with(b"/") {
+        let message = format!("expected what file names begin with, found '{}'", prefix.to_string_lossy());
+        return Err(Error::invalid(message).hint("out/train becomes out/train-00000-of-00016.tfrecord"));
     }
     let name = |shard: u64| {
         let mut name = prefix.to_owned();
@@ -228,6 +237,8 @@ mod tests {
         assert_eq!(names[3], "out/train-00003-of-00012.tfrecord");
         assert!(shard_names(OsStr::new("x"), 0).is_err());
         assert!(shard_names(OsStr::new("x"), 100_000).is_err());
+        assert!(shard_names(OsStr::new(""), 2).is_err());
+        assert!(shard_names(OsStr::new("out/"), 2).is_err());
     }
 
     #[test]
@@ -245,6 +256,7 @@ mod tests {
         assert_eq!(kind(&at("a"), &[at("a")], true), Some(Kind::InvalidArgument));
         assert_eq!(kind(&at("b"), &[at("a")], true), Some(Kind::InvalidArgument));
         assert_eq!(kind(dir.path().as_os_str(), &[], true), Some(Kind::InvalidArgument));
+        assert_eq!(kind(&at("new/"), &[], true), Some(Kind::InvalidArgument));
         let mut url = OsString::from("file://");
         url.push(at("a"));
         assert_eq!(kind(&url, &[], false), Some(Kind::AlreadyExists));

@@ -23,3 +23,17 @@ impl Progress for Silent {
     fn advance(&self, _: u64, _: u64) {}
     fn note(&self, _: &str) {}
 }
+
+/// Keeps reads from counting as progress.
+pub(crate) struct Quiet<'p>(pub(crate) &'p dyn Progress);
+
+impl Progress for Quiet<'_> {
+    fn phase(&self, _: &str, _: Option<u64>) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn note(&self, line: &str) {
+        self.0.note(line);
+    }
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
+}

@@ -4,10 +4,12 @@ use std::ffi::OsStr;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 
-use gristmill_record::{Compression, EndInfo, ReadError, ReaderOptions, RecordReader, Span};
-use gristmill_storage::{Source, Stores};
+use gristmill_record::codec::Detected;
+use gristmill_record::{EndInfo, ReadError, ReaderOptions, RecordReader, Span};
+use gristmill_storage::{Source, StoreError, Stores};
 use gristmill_types::{Error, Frame, Kind, Result};
 
+use crate::files::bytes;
 use crate::progress::Progress;
 
 /// Records looked at between two questions whether to stop.
@@ -26,7 +28,7 @@ pub(crate) struct RecordAt<'a> {
 
 /// A file whose reads advance a progress; its steps are the bytes of the file.
 pub(crate) struct Tracked<'p> {
-    inner: Box<dyn Source>,
+    inner: Box<dyn Source + 'p>,
     progress: &'p dyn Progress,
 }
 
@@ -51,9 +53,30 @@ impl Seek for Tracked<'_> {
 /// A reader over a file.
 pub(crate) type Reader<'p> = RecordReader<Tracked<'p>>;
 
+/// What a file is taken for that is no record file, and what to do about it; `None` for other errors.
+pub(crate) fn no_records(error: &ReadError) -> Option<(String, &'static str)> {
+    let ReadError::WrongFormat { detected, .. } = error else { return None };
+    let hint = match detected {
+        Detected::Png | Detected::Jpeg => PACK_HINT,
+        _ => "convert it to record files first",
+    };
+    Some((format!("no record file: it looks like {detected}"), hint))
+}
+
+/// What to do about pictures.
+pub(crate) const PACK_HINT: &str = "gm.pack makes record files of a folder of pictures";
+
+/// What is wrong, in words.
+pub(crate) fn words(error: &ReadError) -> String {
+    no_records(error).map_or_else(|| error.to_string(), |(words, _)| words)
+}
+
 /// The error with the file's name.
 pub(crate) fn in_file(error: ReadError, path: &OsStr) -> Error {
-    Error::from(error).in_file(path.to_string_lossy())
+    match no_records(&error) {
+        Some((words, hint)) => Error::new(Kind::DataLoss, words).in_file(path.to_string_lossy()).hint(hint),
+        None => Error::from(error).in_file(path.to_string_lossy()),
+    }
 }
 
 /// The error for a job that was asked to stop.
@@ -69,7 +92,14 @@ pub(crate) fn go_on(progress: &dyn Progress) -> Result<()> {
 /// Opens a file as it is, and says how many bytes it has.
 pub(crate) fn open_raw<'p>(path: &OsStr, progress: &'p dyn Progress) -> Result<(Tracked<'p>, u64)> {
     let stores = Stores::default();
-    let inner = stores.of(path)?.open(path)?;
+    let store = stores.of(path)?;
+    #[cfg(unix)]
+    if let Some(inner) =
+        crate::waiting::Waiting::open(path, progress).map_err(|e| StoreError::from_io(path, &e))?
+    {
+        return Ok((Tracked { inner: Box::new(inner), progress }, 0));
+    }
+    let inner = store.open(path)?;
     let size = inner.size();
     Ok((Tracked { inner, progress }, size))
 }
@@ -121,30 +151,35 @@ pub(crate) fn each_of(
 pub(crate) fn each_record(
     path: &OsStr,
     progress: &dyn Progress,
+    f: impl FnMut(RecordAt<'_>) -> Result<()>,
+) -> Result<()> {
+    each_record_of(&mut open(path, progress)?.0, path, progress, f)
+}
+
+/// As [`each_record`], of a file that has been opened.
+pub(crate) fn each_record_of(
+    reader: &mut Reader<'_>,
+    path: &OsStr,
+    progress: &dyn Progress,
     mut f: impl FnMut(RecordAt<'_>) -> Result<()>,
-) -> Result<Compression> {
-    let (mut reader, _) = open(path, progress)?;
-    let read = each_of(&mut reader, progress, |record| f(record).map(ControlFlow::Continue))?;
-    match read {
-        Ok(end) => {
-            end.map_or(Ok(()), |end| whole_end(path, end))?;
-            Ok(reader.compression())
-        }
-        Err(error) => Err(at_record(error, &reader, path)),
+) -> Result<()> {
+    match each_of(reader, progress, |record| f(record).map(ControlFlow::Continue))? {
+        Ok(end) => end.map_or(Ok(()), |end| whole_end(path, end)),
+        Err(error) => Err(at_record(error, reader, path)),
     }
 }
 
 /// The error that stopped a reader, with the record and the file.
 pub(crate) fn at_record(error: ReadError, reader: &Reader<'_>, path: &OsStr) -> Error {
-    let damaged = matches!(error, ReadError::Frame(_) | ReadError::Codec(_));
-    let mut error = Error::from(error);
-    if damaged {
-        // The reader's own hint speaks of pipelines.
-        error = Error::new(error.kind(), error.message())
-            .frame(Frame::Record { index: reader.index(), offset: reader.offset() })
-            .hint("'gristmill salvage IN OUT' keeps the intact records");
+    if !matches!(error, ReadError::Frame(_) | ReadError::Codec(_)) {
+        return in_file(error, path);
     }
-    error.in_file(path.to_string_lossy())
+    // The reader's own hint speaks of pipelines.
+    let error = Error::from(error);
+    Error::new(error.kind(), error.message())
+        .frame(Frame::Record { index: reader.index(), offset: reader.offset() })
+        .hint("'gristmill salvage IN OUT' keeps the intact records")
+        .in_file(path.to_string_lossy())
 }
 
 /// What is said of compressed data that end inside a member.
@@ -155,7 +190,7 @@ fn whole_end(path: &OsStr, end: EndInfo) -> Result<()> {
     let message = match (end.cut_short, end.tail_bytes) {
         (true, _) => format!("{CUT_SHORT}: records may be missing after the first {}", end.records),
         (false, 0) => return Ok(()),
-        (false, bytes) => format!("{bytes} bytes behind the last record are no record"),
+        (false, tail) => format!("{} behind the last record are no record", bytes(tail as u64)),
     };
     Err(Error::new(Kind::DataLoss, message)
         .in_file(path.to_string_lossy())

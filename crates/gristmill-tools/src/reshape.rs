@@ -6,10 +6,10 @@ use gristmill_record::Compression;
 use gristmill_types::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::files::{expand, total_bytes};
+use crate::files::{check_twice, expand, total_bytes};
 use crate::out::{Out, OutFile, OutOptions, Outputs, check_target, make_parent, shard_names};
-use crate::progress::Progress;
-use crate::read::{each_record, go_on, open};
+use crate::progress::{Progress, Quiet};
+use crate::read::{each_record, each_record_of, go_on, open};
 
 /// Which records go into which shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,19 +45,6 @@ pub struct ReshapeReport {
 /// Shards written at a time when records are dealt out round robin: each holds a file open and a buffer of 256 KiB.
 const SHARDS_AT_ONCE: usize = 128;
 
-/// The compression of what is written.
-pub(crate) fn compression(
-    files: &[OsString],
-    options: &OutOptions,
-    progress: &dyn Progress,
-) -> Result<Compression> {
-    match (options.compression, files.first()) {
-        (Some(given), _) => Ok(given),
-        (None, Some(first)) => Ok(open(first, progress)?.0.compression()),
-        (None, None) => Ok(Compression::None),
-    }
-}
-
 /// Writes the records of all inputs, one after the other, into one file.
 ///
 /// # Errors
@@ -71,20 +58,31 @@ pub fn merge(
 ) -> Result<ReshapeReport> {
     let files = expand(inputs)?;
     check_target(output, &files, options.overwrite)?;
-    let compression = compression(&files, options, &crate::progress::Silent)?;
     progress.phase("merging", Some(total_bytes(&files)?));
-    make_parent(output)?;
-    let mut out = Out::create(output, compression, options.level)?;
+    let mut begun: Option<Out> = None;
     let mut payload_bytes = 0;
     for file in &files {
-        each_record(file, progress, |record| {
+        // Opened once: what is read from a pipe is gone from it.
+        let (mut reader, _) = open(file, progress)?;
+        let out = match &mut begun {
+            Some(out) => out,
+            None => {
+                make_parent(output)?;
+                let compression = options.compression.unwrap_or(reader.compression());
+                begun.insert(Out::create(output, compression, options.level)?)
+            }
+        };
+        each_record_of(&mut reader, file, progress, |record| {
             payload_bytes += record.payload.len() as u64;
             out.write(record.payload)
         })?;
     }
     let mut outputs = Outputs::new();
-    let records = out.records();
-    outputs.finish(out)?;
+    let mut records = 0;
+    if let Some(out) = begun {
+        records = out.records();
+        outputs.finish(out)?;
+    }
     let inputs = files.len() as u64;
     Ok(ReshapeReport { inputs, records, payload_bytes, files: outputs.keep()?, by: None, seed: None })
 }
@@ -93,7 +91,7 @@ pub fn merge(
 /// differ by one at most.
 ///
 /// # Errors
-/// As [`merge`]; `InvalidArgument` for 0 or more than 99999 shards.
+/// As [`merge`]; `InvalidArgument` for 0 or more than 99999 shards, and for a pipe, which cannot be read twice.
 pub fn split(
     inputs: &[OsString],
     prefix: &OsStr,
@@ -107,7 +105,11 @@ pub fn split(
     for name in &names {
         check_target(name, &files, options.overwrite)?;
     }
-    let compression = compression(&files, options, &crate::progress::Silent)?;
+    check_twice(&files)?;
+    let compression = match options.compression {
+        Some(given) => given,
+        None => open(&files[0], &Quiet(progress))?.0.compression(),
+    };
     make_parent(prefix)?;
     let job = Job { files: &files, names: &names, compression, level: options.level, progress };
     let mut outputs = Outputs::new();

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::ffi::OsStr;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 
 use gristmill_record::codec::SNIFF_BYTES;
 use gristmill_record::{Compression, Event, Inflater, Salvager, sniff};
@@ -10,7 +10,7 @@ use gristmill_storage::{StoreError, Stores};
 use gristmill_types::{Error, Kind, Result};
 use serde::Serialize;
 
-use crate::files::shown;
+use crate::files::{bytes, check_name, shown};
 use crate::info::compression_name;
 use crate::out::{Out, OutFile, OutOptions, Outputs, check_target, make_parent, same_place};
 use crate::progress::Progress;
@@ -61,9 +61,9 @@ const RECORDS_AT_ONCE: u64 = 1024;
 
 /// The decompressed bytes of a file.
 enum Stream<'p> {
-    Plain(Tracked<'p>),
+    Plain(Looked<'p>),
     /// With a place to say that the compressed data ended too early, which is a quiet end.
-    Inflated(Box<Inflater<Tracked<'p>>>, &'p Cell<bool>),
+    Inflated(Box<Inflater<Looked<'p>>>, &'p Cell<bool>),
 }
 
 impl Read for Stream<'_> {
@@ -90,10 +90,11 @@ pub fn salvage(
     options: &OutOptions,
     progress: &dyn Progress,
 ) -> Result<SalvageReport> {
-    let (mut source, size) = open_raw(input, progress)?;
+    check_name(input, "the damaged file")?;
+    let (source, size) = open_raw(input, progress)?;
     check_target(output, &[input.to_owned()], options.overwrite)?;
     progress.phase("salvaging", Some(size));
-    let found = compression_of(&mut source).map_err(|e| match progress.cancelled() {
+    let (found, source) = compression_of(source).map_err(|e| match progress.cancelled() {
         true => stopped(),
         false => StoreError::from_io(input, &e).into(),
     })?;
@@ -127,7 +128,7 @@ pub fn salvage(
         None => cut_short.get().then(|| CUT_SHORT.to_owned()),
     };
     if out.records() == 0 && (lost_bytes > 0 || stream_error.is_some()) {
-        let message = format!("no intact record in {size} bytes");
+        let message = format!("no intact record in {}", bytes(size));
         let error = Error::new(Kind::DataLoss, message).in_file(shown(input));
         return Err(error.hint("it may be no record file at all: 'gristmill verify' says what it looks like"));
     }
@@ -151,6 +152,7 @@ pub fn salvage(
 /// # Errors
 /// `InvalidArgument`, `AlreadyExists`, `FailedPrecondition` for a directory.
 pub fn check_report(path: &OsStr, input: &OsStr, output: &OsStr, overwrite: bool) -> Result<()> {
+    check_name(path, "the report")?;
     if let Some(what) = [(input, "damaged file"), (output, "output")].iter().find(|p| same_place(path, p.0)) {
         let message = format!("the report {} is the {} too", shown(path), what.1);
         return Err(Error::invalid(message).hint("write it to another name"));
@@ -170,10 +172,12 @@ pub fn write_report(report: &SalvageReport, path: &OsStr) -> Result<()> {
     Ok(sink.commit()?)
 }
 
-/// Looks at the first bytes and goes back to them.
-fn compression_of(source: &mut Tracked<'_>) -> io::Result<Compression> {
+/// A file whose first bytes were looked at; a pipe cannot go back to them.
+type Looked<'p> = io::Chain<io::Cursor<Vec<u8>>, Tracked<'p>>;
+
+/// Looks at the first bytes.
+fn compression_of(mut source: Tracked<'_>) -> io::Result<(Compression, Looked<'_>)> {
     let mut head = Vec::with_capacity(SNIFF_BYTES);
     source.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut head)?;
-    source.seek(SeekFrom::Start(0))?;
-    Ok(sniff(&head).compression().unwrap_or_default())
+    Ok((sniff(&head).compression().unwrap_or_default(), io::Cursor::new(head).chain(source)))
 }

@@ -213,7 +213,7 @@ fn bad_images_are_named_together() {
     assert_eq!(records(&out, "photos").len(), 11);
     let summary = report.summary(10);
     assert!(summary.contains("3 unreadable images were skipped\n  "), "{summary}");
-    assert!(summary.contains("1 images are of another format"), "{summary}");
+    assert!(summary.contains("1 image is of another format"), "{summary}");
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn orientations_are_counted_and_applied() {
     };
     let report = run(&source, &out, &sharded(1));
     assert_eq!(report.dataset.source.exif.by_orientation, BTreeMap::from([(6, 1)]));
-    assert!(report.summary(3).contains("1 images have an Exif orientation, which decoders ignore"));
+    assert!(report.summary(3).contains("1 image has an Exif orientation, which decoders ignore"));
     assert_eq!((int(&turned(&out), "height"), int(&turned(&out), "width")), (20, 30));
     let out = root.path().join("upright");
     let report = run(&source, &out, &PackOptions { exif: Exif::Apply, ..sharded(1) });

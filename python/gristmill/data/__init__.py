@@ -1,5 +1,8 @@
 """Datasets: ``tf.data``."""
 
+from typing import TYPE_CHECKING
+
+from gristmill._absent import lookup as _lookup
 from gristmill.data import experimental
 from gristmill.data._dataset import Dataset
 from gristmill.data._iterator import Iterator
@@ -20,3 +23,7 @@ __all__ = [
     "ThreadingOptions",
     "experimental",
 ]
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("data", __name__)

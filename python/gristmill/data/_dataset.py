@@ -262,7 +262,7 @@ class Dataset(Sources, KerasAdapter):
         """Puts the position in front of each element, counted from ``start``."""
         plan = self._plan.enumerate(integer(start, "start"))
         made = Dataset._make(plan, (0, self._structure))
-        made._facts = replace(self._facts, unscaled=(), path=None, records=None)
+        made._facts = replace(self._facts, unscaled=(), paths=(), records=None)
         return made
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:

@@ -54,8 +54,8 @@ class Facts:
         random: The user's line of a random op whose results the elements hold.
         partial: Size of the batches and of the last one, where that is known to be smaller.
         unscaled: Components that are images of floats above 1.
-        path: The first of the paths that the elements are.
-        records: The file of the first record, where elements are records; empty if not known.
+        paths: Some of the paths that the elements are.
+        records: Some of the files of the records, where elements are records; empty if not known.
         parses: Parses of such records on the way.
     """
 
@@ -64,8 +64,8 @@ class Facts:
     random: str | None = None
     partial: tuple[int, int] | None = None
     unscaled: tuple[tuple[int, Unscaled], ...] = ()
-    path: str | None = None
-    records: str | None = None
+    paths: tuple[str, ...] = ()
+    records: tuple[str, ...] | None = None
     parses: tuple[_lints.Parse, ...] = ()
 
     def shuffle(self, reshuffles: bool) -> Facts:
@@ -134,7 +134,7 @@ class Facts:
             self,
             random=self.random or watch.draws,
             unscaled=unscaled,
-            path=None,
+            paths=(),
             records=None,
             parses=self.parses + tuple(watch.parses),
         )
@@ -146,7 +146,7 @@ class Facts:
             repeated=self.repeated or inner.repeated,
             random=self.random or inner.random,
             unscaled=inner.unscaled,
-            records=None if inner.records is None else inner.records or self.path,
+            records=None if inner.records is None else inner.records or self.paths,
             parses=self.parses + inner.parses,
         )
 
@@ -211,14 +211,14 @@ class Watch:
         if found is not None:
             self._unscaled[_key(outputs[0])] = found
 
-    def _parse(self, path: str, features: dict[str, dict[str, Any]]) -> None:
+    def _parse(self, paths: tuple[str, ...], features: dict[str, dict[str, Any]]) -> None:
         keys = tuple(
             f.get("value_key", key)
             for key, f in features.items()
             if f["kind"] in _LENIENT or f.get("default") is not None
         )
         if keys:
-            self.parses.append(_lints.Parse(path, keys, _trace.site() or "?"))
+            self.parses.append(_lints.Parse(paths, keys, _trace.site() or "?"))
 
 
 def _key(tensor: Any) -> tuple[int, int, int]:
@@ -244,10 +244,18 @@ def floats_converted(image: Any, target: dtypes.DType) -> None:
         )
 
 
-def first_path(paths: Any) -> str | None:
-    """Returns the first of paths that are known and local."""
+def some_paths(paths: Any) -> tuple[str, ...]:
+    """Returns some of paths that are known and local, from the first to the last."""
     if not hasattr(paths, "numpy") or getattr(paths, "_value", None) is None:
-        return None
+        return ()
     found = paths.numpy()
-    first = found if isinstance(found, bytes) else next(iter(found.reshape(-1)), b"")
-    return None if b"://" in first or not first else first.decode("utf-8", "surrogateescape")
+    if isinstance(found, bytes):
+        chosen = [found]
+    else:
+        flat = found.reshape(-1)
+        last, most = len(flat) - 1, _lints.PEEK_FILES
+        places = range(last + 1) if last < most else (i * last // (most - 1) for i in range(most))
+        chosen = [flat[i] for i in places]
+    return tuple(
+        path.decode("utf-8", "surrogateescape") for path in chosen if path and b"://" not in path
+    )

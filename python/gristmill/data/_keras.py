@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gristmill import _native
+from gristmill._absent import words
 from gristmill.data import _lints
 from gristmill.data import _structure as st
 from gristmill.data._iterator import Iterator as Batches
@@ -63,6 +64,12 @@ def merged_class(dataset: KerasAdapter) -> type:
     return _merged[key]
 
 
+def _compiles() -> bool:
+    """Returns whether Keras's steps are compiled for the shape of a batch; PyTorch's are not."""
+    config = getattr(sys.modules.get("keras"), "config", None)
+    return config is None or config.backend() != "torch"
+
+
 def _check_arguments(dataset: KerasAdapter, given: dict[str, Any]) -> None:
     if given.get("x") is not dataset:
         return
@@ -82,7 +89,7 @@ def _check_arguments(dataset: KerasAdapter, given: dict[str, Any]) -> None:
         _lints.tell("keras-batch-size", size=given["batch_size"])
     # Only training is compiled for whole batches: to drop rows from an evaluation is no fix.
     partial = dataset._facts.partial
-    if given.get("shuffle") and partial is not None:
+    if given.get("shuffle") and partial is not None and _compiles():
         size, rows = partial
         _lints.tell("partial-batch", size=size, rows=rows)
 
@@ -215,9 +222,9 @@ class KerasAdapter:
                 found = vars(cls).get(name)
                 if found is not None and cls is not object:
                     return found.__get__(self, type(self)) if hasattr(found, "__get__") else found
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
-            )
+            if name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise AttributeError(words("data.Dataset", name, dir(type(self))))
 
     def _passes(self) -> _Passes:
         if self._keras is None:
@@ -250,6 +257,8 @@ class KerasAdapter:
             dims = None if s.shape.rank is None else s.shape.as_list()
             return tf.TensorSpec(dims, s.dtype.name)
 
+        # TensorFlow would ask for a batch only after Keras has refused its shape in other words.
+        _check_batches(self)  # type: ignore[arg-type]
         element_spec = self.element_spec  # type: ignore[attr-defined]
         signature = st.pack(element_spec, [spec(s) for s in st.flatten(element_spec)])
         made = tf.data.Dataset.from_generator(self._batches, output_signature=signature)

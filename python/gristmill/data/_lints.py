@@ -12,7 +12,7 @@ import os
 import random
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gristmill import _native
@@ -60,8 +60,8 @@ LINTS = {
         ),
         Lint(
             "absent-feature",
-            "feature '{key}' is declared but none of the first {count} records of {path} has it, "
-            "so that its default stands in for it; they have {present}",
+            "feature '{key}' is declared but none of the {count} records looked at in {where} has "
+            "it, so that its default stands in for it; they have {present}",
             "{hint}",
         ),
         Lint(
@@ -129,56 +129,68 @@ def tell(name: str, site: str | None = None, /, **found: Any) -> None:
 
 
 class Parse(NamedTuple):
-    """A parse of the records of a file.
+    """A parse of the records of files.
 
     Attributes:
-        path: The first file of the records.
+        paths: Some of the files, in order.
         keys: Declared features that are no error where they are absent.
         site: The user's line.
     """
 
-    path: str
+    paths: tuple[str, ...]
     keys: tuple[str, ...]
     site: str
 
 
-# So many records are looked at, unless they are larger than that.
-_PEEK_RECORDS = 32
+# Files that are looked into; so many records and bytes of all together.
+PEEK_FILES = 8
+_PEEK_RECORDS = 256
 _PEEK_BYTES = 4 << 20
 _peeked: set[Parse] = set()
 
 
 def peek(parses: Sequence[Parse]) -> None:
-    """Looks whether the features of parses occur in the first records, once for each parse."""
+    """Looks whether the features of parses occur in some records, once for each parse."""
     for parse in parses:
         if parse not in _peeked:
             _peeked.add(parse)
             _peek(parse)
 
 
-def _peek(parse: Parse) -> None:
-    # What is read from a pipe is gone from it.
-    if not os.path.isfile(parse.path):  # noqa: PTH113
-        return
+def _first_records(path: str, share: int) -> Iterator[bytes]:
+    """Yields the first records of a file: its share of what is looked at."""
     records = _native.Plan.tf_record(
-        _native.Value.from_strings([], [os.fsencode(parse.path)]), None, True
+        _native.Value.from_strings([], [os.fsencode(path)]), None, True
     ).iterate(None)
-    present: set[str] = set()
     count = size = 0
     try:
-        while count < _PEEK_RECORDS and size < _PEEK_BYTES:
+        while count * share < _PEEK_RECORDS and size * share < _PEEK_BYTES:
             values = records.next()
             if values is None:
-                break
+                return
             (data,) = values[0].strings()
-            present |= set(_native.decode_example(data) or ())
+            yield data
             count += 1
             size += len(data)
+    finally:
+        records.close()
+
+
+def _peek(parse: Parse) -> None:
+    # What is read from a pipe is gone from it.
+    paths = [path for path in parse.paths if os.path.isfile(path)]  # noqa: PTH113
+    present: set[str] = set()
+    count = 0
+    try:
+        for path in paths:
+            for data in _first_records(path, len(paths)):
+                present |= set(_native.decode_example(data) or ())
+                count += 1
+                if present.issuperset(parse.keys):
+                    return
     except Exception:
         # What is wrong with the file is told by the pass itself.
         return
-    finally:
-        records.close()
     absent = [key for key in parse.keys if key not in present]
     if not count or not absent:
         return
@@ -192,7 +204,7 @@ def _peek(parse: Parse) -> None:
         parse.site,
         key=key,
         count=count,
-        path=parse.path,
+        where=paths[0] if len(paths) == 1 else f"{len(paths)} files such as {paths[0]}",
         present=names,
         hint=hint,
     )

@@ -9,7 +9,7 @@ from gristmill import _native, _trace, dtypes
 from gristmill.convert import convert_to_tensor
 from gristmill.data import _lints
 from gristmill.data._dataset import Dataset
-from gristmill.data._facts import Facts, first_path
+from gristmill.data._facts import Facts, some_paths
 from gristmill.data._functions import integer, operand
 from gristmill.errors import InvalidArgumentError
 from gristmill.tensor import Tensor
@@ -55,7 +55,7 @@ class TFRecordDataset(Dataset):
         def read(paths: Any) -> Dataset:
             plan = _native.Plan.tf_record(operand(paths), kind, verify)
             made = Dataset._make(plan, 0)
-            made._facts = Facts(records=first_path(paths) or "")
+            made._facts = Facts(records=some_paths(paths))
             return made
 
         made: Dataset

@@ -9,7 +9,7 @@ from gristmill import _native, dtypes
 from gristmill.convert import convert_to_tensor
 from gristmill.data import _lints
 from gristmill.data import _structure as st
-from gristmill.data._facts import Facts, beside, first_path
+from gristmill.data._facts import Facts, beside, some_paths
 from gristmill.data._functions import integer, number, operand
 from gristmill.dtypes import DTypeLike
 from gristmill.errors import InvalidArgumentError
@@ -201,5 +201,5 @@ def _slices(tensors: Any, paths: bool) -> Dataset:
     plan = _native.Plan.tensor_slices(st.native(element), [operand(t) for t in leaves], paths)
     made = Dataset._make(plan, st.placeholder(element))
     if len(leaves) == 1 and getattr(leaves[0], "dtype", None) is dtypes.string:
-        made._facts = Facts(path=first_path(leaves[0]))
+        made._facts = Facts(paths=some_paths(leaves[0]))
     return made

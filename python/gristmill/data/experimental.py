@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gristmill._absent import lookup as _lookup
 from gristmill.data._dataset import Dataset
 from gristmill.data._options import AutotuneOptions, DistributeOptions, OptimizationOptions
 from gristmill.data._sources import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY
@@ -55,3 +56,7 @@ def Counter(start: Any = 0, step: Any = 1, dtype: DTypeLike = int64) -> Dataset:
 def enumerate_dataset(start: int = 0) -> Callable[[Dataset], Dataset]:
     """Returns `Dataset.enumerate` for `Dataset.apply`."""
     return lambda dataset: dataset.enumerate(start)
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("data.experimental", __name__)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace, dtypes
+from gristmill._absent import lookup as _lookup
 from gristmill.convert import convert_to_tensor
 from gristmill.dtypes import DTypeLike
 from gristmill.io import gfile
@@ -199,3 +200,7 @@ def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Ten
 def decode_base64(input: Any, name: str | None = None) -> Tensor:
     """Decodes strings in the web-safe base64 alphabet."""
     return _trace.tensor("io.decode_base64", [convert_to_tensor(input, dtypes.string)])
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("io", __name__)

@@ -6,9 +6,10 @@ import io
 import os
 import posixpath
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gristmill import _native
+from gristmill._absent import lookup as _lookup
 
 PathLike = Any
 
@@ -230,3 +231,7 @@ class GFile:
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.readlines())
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("io.gfile", __name__)

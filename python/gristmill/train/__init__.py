@@ -3,6 +3,9 @@
 Bytes are those of protobuf's deterministic form: keys in ascending order, lists packed.
 """
 
+from typing import TYPE_CHECKING
+
+from gristmill._absent import lookup as _lookup
 from gristmill.train._lists import BytesList, FloatList, Int64List
 from gristmill.train._messages import Feature, FeatureList, FeatureLists, Features
 from gristmill.train._records import Example, SequenceExample
@@ -18,3 +21,7 @@ __all__ = [
     "Int64List",
     "SequenceExample",
 ]
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("train", __name__)

@@ -1,14 +1,15 @@
 //! `gristmill bench`.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use gristmill::plan::Attr;
 use gristmill::types::{DType, PartialShape};
 use gristmill::{Dataset, f};
-use gristmill_tools::info::{FeatureInfo, InfoOptions, info};
+use gristmill_tools::info::{FeatureInfo, FileInfo, InfoOptions, info};
 use gristmill_tools::progress::{Progress, Silent};
-use gristmill_tools::{RecordKind, expand};
+use gristmill_tools::{RecordKind, check_twice, expand};
 use gristmill_types::{Error, Kind, Result};
 use serde::Serialize;
 
@@ -28,7 +29,8 @@ const WANT: usize = 1024;
 #[command(
     after_help = "Reads the files through the same pipeline that a training would use: reading alone, with \
     parsing, and with decoding where there are images. Files are looked at first to find their features, so that \
-    small ones are in memory when the measurement begins.\n\nExamples:\n  \
+    small ones are in memory when the measurement begins. Small files are passed over again and again for a second: \
+    what takes less cannot be measured.\n\nExamples:\n  \
     gristmill bench 'data/*.tfrecord'\n  \
     gristmill bench data --seconds 10 --repeat 3"
 )]
@@ -44,10 +46,16 @@ pub(crate) struct Args {
     repeat: u32,
 }
 
+/// Passes over small files are repeated until they have taken this long: figures of less are noise.
+const MEASURED_LEAST: Duration = Duration::from_secs(1);
+
 /// One measurement.
 #[derive(Debug, Serialize)]
 struct Measured {
     what: &'static str,
+    /// Passes over the files, the last of which may have been stopped.
+    passes: u64,
+    /// Records of all passes.
     records: u64,
     seconds: f64,
     records_per_second: f64,
@@ -62,14 +70,14 @@ struct Measured {
 impl Args {
     pub(crate) fn run(self, cx: &mut Context<'_>) -> Result<i32> {
         let files = expand(&self.files)?;
+        check_twice(&files)?;
         // The first records tell how many bytes there are; a feature may be missing only far behind them.
         let mut known = info(&self.files, &InfoOptions { limit: Some(1) }, &Silent)?;
         let limit = if known.file_bytes > READ_WHOLE_BYTES { Some(LOOKED_AT) } else { None };
         known = info(&self.files, &InfoOptions { limit }, cx.bar)?;
         cx.bar.finish();
-        if let Some(file) = known.files.iter().find(|file| file.error.is_some()) {
-            let words = file.error.clone().unwrap_or_default();
-            return Err(Error::new(Kind::DataLoss, words).in_file(&file.path));
+        if let Some(error) = known.files.iter().find_map(FileInfo::failure) {
+            return Err(error);
         }
         let read = Dataset::tfrecord(&files)?;
         let mut levels = vec![("read", read.clone())];
@@ -106,37 +114,45 @@ impl Args {
         per_record: f64,
         cx: &Context<'_>,
     ) -> Result<Measured> {
-        let mut pass = dataset.iter()?;
         let limit = Duration::from_secs(self.seconds);
         let started = Instant::now();
-        let (mut records, mut read_bytes) = (0, 0);
-        while let Some(block) = pass.next_block(WANT) {
-            if let Some(error) = block.failed {
-                return Err(error);
+        let (mut passes, mut records, mut read_bytes) = (0, 0, 0);
+        let mut busy = BTreeMap::<String, u64>::new();
+        while passes == 0 || (records > 0 && started.elapsed() < limit.min(MEASURED_LEAST)) {
+            passes += 1;
+            let mut pass = dataset.iter()?;
+            while let Some(block) = pass.next_block(WANT) {
+                if let Some(error) = block.failed {
+                    return Err(error);
+                }
+                records += block.len as u64;
+                if what == "read" {
+                    read_bytes += block.byte_len() as u64;
+                }
+                if cx.bar.cancelled() {
+                    return Err(Error::new(Kind::Cancelled, "stopped before the end"));
+                }
+                if started.elapsed() >= limit {
+                    break;
+                }
             }
-            records += block.len as u64;
-            if what == "read" {
-                read_bytes += block.byte_len() as u64;
-            }
-            if cx.bar.cancelled() {
-                return Err(Error::new(Kind::Cancelled, "stopped before the end"));
-            }
-            if started.elapsed() >= limit {
-                break;
+            for stage in pass.report().0 {
+                *busy.entry(stage.name).or_default() += stage.busy_ns;
             }
         }
         let seconds = started.elapsed().as_secs_f64().max(1e-9);
-        let (stages, _) = pass.report();
-        let limiting = stages.iter().max_by_key(|stage| stage.busy_ns);
+        let limiting = busy.into_iter().max_by_key(|stage| stage.1);
         let read_bytes = if read_bytes > 0 { read_bytes as f64 } else { records as f64 * per_record };
+        let (limiting_stage, busy_ns) = limiting.unwrap_or_default();
         Ok(Measured {
             what,
+            passes,
             records,
             seconds,
             records_per_second: records as f64 / seconds,
             megabytes_per_second: read_bytes / seconds / 1e6,
-            limiting_stage: limiting.map_or_else(String::new, |stage| stage.name.clone()),
-            busy_seconds: limiting.map_or(0.0, |stage| stage.busy_ns as f64 / 1e9),
+            limiting_stage,
+            busy_seconds: busy_ns as f64 / 1e9,
         })
     }
 }
@@ -150,6 +166,9 @@ fn show(measured: &Measured, cx: &mut Context<'_>) {
         count(measured.records, "record"),
         measured.seconds
     );
+    if measured.passes > 1 {
+        line += &format!(" ({} passes)", grouped(measured.passes));
+    }
     if !measured.limiting_stage.is_empty() {
         line += &format!("  most work: {} ({:.2} s)", measured.limiting_stage, measured.busy_seconds);
     }

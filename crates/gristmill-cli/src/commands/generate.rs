@@ -1,11 +1,10 @@
 //! `gristmill completions` and `gristmill man`.
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 use gristmill_types::{Error, Kind, Result};
 
 use super::Context;
-use crate::args::Cli;
+use crate::args::command;
 use crate::exit;
 
 /// Prints the completions for a shell
@@ -22,7 +21,7 @@ pub(crate) struct Completions {
 impl Completions {
     pub(crate) fn run(self, cx: &mut Context<'_>) -> Result<i32> {
         let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "gristmill", &mut text);
+        clap_complete::generate(self.shell, &mut command(), "gristmill", &mut text);
         cx.line(String::from_utf8_lossy(&text).trim_end());
         Ok(exit::OK)
     }
@@ -41,7 +40,7 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) fn run(self, cx: &mut Context<'_>) -> Result<i32> {
-        let mut all = Cli::command();
+        let mut all = command();
         all.build();
         let page = match &self.command {
             None => all,

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use gristmill_tools::info::{FeatureInfo, InfoOptions, InfoReport, Labels, info};
+use gristmill_tools::info::{FeatureInfo, FileInfo, InfoOptions, InfoReport, Labels, info};
 use gristmill_types::Result;
 
 use super::Context;
@@ -47,9 +47,28 @@ impl Args {
     }
 }
 
+/// Says which files hold no records at all: one as it is, of many the first.
+fn show_others(others: &[&FileInfo], cx: &mut Context<'_>) {
+    let Some(first) = others.first() else { return };
+    let error = first.error.as_deref().unwrap_or_default();
+    match others.len() {
+        1 => cx.line(format!("{}: {}, {error}", first.path, bytes(first.file_bytes))),
+        n => {
+            let all = bytes(others.iter().map(|file| file.file_bytes).sum());
+            cx.line(format!("{} that hold no records, {all}", count(n as u64, "file")));
+            cx.line(format!("  the first, {}: {error}", first.path));
+        }
+    }
+    if let Some(hint) = first.hint {
+        cx.line(format!("  hint: {}", exit::for_shell(hint)));
+    }
+}
+
 fn show(report: &InfoReport, cx: &mut Context<'_>) {
-    let bad = |file: &&gristmill_tools::info::FileInfo| file.error.is_some() || file.tail_bytes > 0;
-    for file in report.files.iter().take(SHOWN).chain(report.files.iter().skip(SHOWN).filter(bad)) {
+    let (others, files): (Vec<_>, Vec<_>) = report.files.iter().partition(|file| file.hint.is_some());
+    let bad = |file: &&&FileInfo| file.error.is_some() || file.tail_bytes > 0;
+    show_others(&others, cx);
+    for file in files.iter().take(SHOWN).chain(files.iter().skip(SHOWN).filter(bad)) {
         let compression = match file.compression {
             "NONE" => "uncompressed",
             other => other,
@@ -67,10 +86,10 @@ fn show(report: &InfoReport, cx: &mut Context<'_>) {
             cx.line(format!("  ends with {} that are no record", count(file.tail_bytes, "byte")));
         }
     }
-    if report.files.len() > SHOWN {
-        cx.line(format!("and {} more", count((report.files.len() - SHOWN) as u64, "file")));
+    if files.len() > SHOWN {
+        cx.line(format!("and {}", count((files.len() - SHOWN) as u64, "more file")));
     }
-    if report.files.len() > 1 {
+    if report.files.len() > 1 && !files.is_empty() {
         let size = bytes(report.file_bytes);
         cx.line(format!("in all: {}, {size}", count(report.records, "record")));
     }
@@ -106,7 +125,8 @@ fn show_features(title: &str, features: &[FeatureInfo], cx: &mut Context<'_>) {
 fn details(feature: &FeatureInfo) -> String {
     let mut parts = Vec::new();
     if let (Some(min), Some(max)) = (feature.min_steps, feature.max_steps) {
-        parts.push(format!("{} steps", extent(min, max)));
+        let one = (min, max) == (1, 1);
+        parts.push(format!("{} step{}", extent(min, max), if one { "" } else { "s" }));
     }
     if feature.present > 0 {
         let one = (feature.min_len, feature.max_len) == (1, 1);

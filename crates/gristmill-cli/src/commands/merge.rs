@@ -26,6 +26,7 @@ pub(crate) struct Args {
 
 impl Args {
     pub(crate) fn run(self, cx: &mut Context<'_>) -> Result<i32> {
+        cx.screen.make_way([self.output.as_os_str()]);
         let report = merge(&self.files, &self.output, &self.how.options(), cx.bar)?;
         show(&report, cx)
     }

@@ -20,7 +20,7 @@ const NAMED: usize = 20;
 enum OnErrorName {
     /// Names every bad image and writes nothing
     Fail,
-    /// Leaves bad images out and names them
+    /// Leaves bad images out and names them; the exit code is 1 when there were any
     Skip,
 }
 
@@ -46,7 +46,9 @@ enum FitName {
     after_help = "SOURCE is a folder whose folders are the classes, or a manifest with the columns path and label; \
     further columns become features. Records have the features image, label, label_name, height, width and filename.\n\n\
     DIR gets the shards, such as flowers-00000-of-00016.tfrecord, and a dataset.json. A run that was interrupted \
-    goes on where it stopped; the same source, options and seed give the same bytes.\n\nExamples:\n  \
+    goes on where it stopped; the same source, options and seed give the same bytes.\n\n\
+    The exit code is 1 when images cannot be read: with --on-error fail nothing is written then, with --on-error skip \
+    all others are.\n\nExamples:\n  \
     gristmill pack photos packed --shards 16\n  \
     gristmill pack photos packed --resize 192x192 --quality 90 --split train=0.8,validation=0.2\n  \
     gristmill pack labels.csv packed --on-error skip --compression gzip"

@@ -41,6 +41,8 @@ impl Args {
         if let Some(path) = &self.report {
             check_report(path, &self.input, &self.output, options.overwrite)?;
         }
+        let written = [Some(&self.output), self.report.as_ref()];
+        cx.screen.make_way(written.into_iter().flatten().map(OsString::as_os_str));
         let report = salvage(&self.input, &self.output, &options, cx.bar)?;
         if let Some(path) = &self.report {
             write_report(&report, path)?;

@@ -7,7 +7,7 @@ use gristmill_types::Result;
 
 use super::Context;
 use crate::exit;
-use crate::show::{bytes, count, grouped};
+use crate::show::{bytes, count};
 
 /// Checks every frame and checksum, and with --decode every image
 #[derive(Debug, clap::Args)]
@@ -62,7 +62,7 @@ fn show_file(file: &FileCheck, cx: &mut Context<'_>) {
     }
     let listed = file.problems.len() as u64;
     if file.problem_count > listed {
-        cx.line(format!("{}: and {} more problems", file.path, grouped(file.problem_count - listed)));
+        cx.line(format!("{}: and {}", file.path, count(file.problem_count - listed, "more problem")));
     }
     if file.problem_count > 0 {
         let saved = count(file.records, "intact record");

@@ -4,6 +4,9 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod folder;
+#[cfg(target_os = "linux")]
+mod memory;
+mod output;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -115,8 +118,11 @@ fn bench_measures_reading_and_parsing() {
     let folder = Folder::new();
     folder.examples("a", 1000, Compression::None);
     let report = folder.run(&["bench", "a", "--seconds", "1", "--json"]).json(0);
-    let levels: Vec<_> = report.as_array().unwrap().iter().map(|l| (&l["what"], &l["records"])).collect();
-    assert_eq!(levels, [(&json!("read"), &json!(1000)), (&json!("read, parse"), &json!(1000))]);
+    let levels: Vec<_> = report.as_array().unwrap().iter().map(|level| &level["what"]).collect();
+    assert_eq!(levels, [&json!("read"), &json!("read, parse")]);
+    for level in report.as_array().unwrap() {
+        assert!(level["records"].as_u64().unwrap() >= 1000, "{level}");
+    }
 }
 
 #[test]
@@ -226,7 +232,7 @@ fn what_cannot_be_packed_or_written_is_code_2() {
     fs::write(folder.at("void.csv"), "path,label\n").unwrap();
     let before = folder.names();
     folder.run(&["pack", "void", "out"]).fails(2, &["no class folders", "void"]);
-    folder.run(&["pack", "photos", "out"]).fails(2, &["hold no image", "photos"]);
+    folder.run(&["pack", "photos", "out"]).fails(2, &["the class folder holds no image", "photos"]);
     folder.run(&["pack", "void.csv", "out"]).fails(2, &["the manifest has no rows"]);
     folder.run(&["pack", "photos", "a"]).fails(2, &["the target is a file"]);
     folder.run(&["merge", "a", "-o", "void"]).fails(2, &["the output void is a directory"]);
@@ -350,7 +356,7 @@ fn a_folder_is_packed_and_verified() {
     // What the summary says is not said twice.
     let text = folder.run(&["pack", "photos", "packed3", "--on-error", "skip"]).quietly(1);
     assert!(text.contains("10 records of 2 classes in 1 shard, "), "{text}");
-    assert!(text.contains("\n1 unreadable images were skipped\n  red/bad.jpg: "), "{text}");
+    assert!(text.contains("\n1 unreadable image was skipped\n  red/bad.jpg: "), "{text}");
     let report =
         folder.run(&["pack", "photos", "packed2", "--on-error", "skip", "--json", "--quiet"]).json(1);
     assert_eq!(report["source"]["skipped"]["files"][0]["path"], "red/bad.jpg");

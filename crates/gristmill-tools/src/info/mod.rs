@@ -7,7 +7,7 @@ mod spec;
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 
-use gristmill_types::Result;
+use gristmill_types::{Error, Kind, Result};
 use serde::Serialize;
 
 use crate::files::{expand, shown, total_bytes};
@@ -38,8 +38,22 @@ pub struct FileInfo {
     pub kind: Option<RecordKind>,
     /// What stopped the reading; `None` if all was read.
     pub error: Option<String>,
+    /// What to do about a file that holds no records at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<&'static str>,
     /// Bytes after the last record that are no record.
     pub tail_bytes: u64,
+}
+
+impl FileInfo {
+    /// What stopped the reading, as an error.
+    pub fn failure(&self) -> Option<Error> {
+        let error = Error::new(Kind::DataLoss, self.error.clone()?).in_file(&self.path);
+        Some(match self.hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        })
+    }
 }
 
 /// How often one value occurs.
@@ -173,14 +187,13 @@ pub fn info(inputs: &[OsString], options: &InfoOptions, progress: &dyn Progress)
 /// As [`info`]; `DataLoss` for a damaged file; `InvalidArgument` for records that are no Examples.
 pub fn infer_spec(inputs: &[OsString], limit: Option<u64>, progress: &dyn Progress) -> Result<InfoReport> {
     let report = info(inputs, &InfoOptions { limit }, progress)?;
-    if let Some(file) = report.files.iter().find(|file| file.error.is_some()) {
-        let error = file.error.clone().unwrap_or_default();
-        return Err(gristmill_types::Error::new(gristmill_types::Kind::DataLoss, error).in_file(&file.path));
+    if let Some(error) = report.files.iter().find_map(FileInfo::failure) {
+        return Err(error);
     }
     if report.parse_spec.is_none() {
         let found = report.kind.map_or("records of other or different kinds", RecordKind::name);
         let message = format!("expected Examples or SequenceExamples, found {found}");
-        return Err(gristmill_types::Error::invalid(message)
+        return Err(Error::invalid(message)
             .in_file(report.files.first().map_or_else(String::new, |file| file.path.clone())));
     }
     Ok(report)
@@ -198,13 +211,17 @@ fn look(path: &OsStr, options: &InfoOptions, progress: &dyn Progress) -> Result<
             Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
     }
+    let mut hint = None;
     let (error, tail_bytes) = match ended {
         Ok(Some(end)) => {
             let cut = end.cut_short.then(|| read::CUT_SHORT.to_owned());
             (cut, end.tail_bytes as u64)
         }
         Ok(None) => (None, 0),
-        Err(error) if error.is_data_loss() => (Some(error.to_string()), 0),
+        Err(error) if error.is_data_loss() => {
+            hint = read::no_records(&error).map(|(_, hint)| hint);
+            (Some(read::words(&error)), 0)
+        }
         Err(error) => return Err(read::in_file(error, path)),
     };
     let record_bytes = acc.record_bytes.get();
@@ -218,6 +235,7 @@ fn look(path: &OsStr, options: &InfoOptions, progress: &dyn Progress) -> Result<
         compression: compression_name(reader.compression()),
         kind: acc.kind(),
         error,
+        hint,
         tail_bytes,
     };
     Ok((info, acc))

@@ -23,8 +23,12 @@ const CHUNK_BYTES: u64 = 1 << 20;
 /// Files that make a chunk at most, as they are and when they are encoded anew.
 const CHUNK_FILES: usize = 256;
 const CHUNK_CHANGED: usize = 8;
+/// Bytes that a pixel of an image encoded anew takes, at high quality.
+const BYTES_PER_PIXEL: u64 = 2;
 /// A file of this size is a chunk of its own, read straight into its place.
 const LARGE_BYTES: u64 = 512 << 10;
+/// A buffer for files of this size is kept however many threads there are.
+const FILE_KEPT: usize = 64 << 10;
 /// Room before a large file for what precedes it in its record.
 const HEAD_ROOM: usize = 4096;
 /// The largest file that is packed: a record is held in memory as a whole, by readers too.
@@ -46,11 +50,16 @@ pub(crate) struct Task {
 
 /// The first files of `rows` that make a chunk; `limit` bounds what it claims to hold.
 pub(crate) fn task(job: &Job, shard: usize, number: u32, rows: Range<usize>, limit: u64) -> Task {
-    let changed = job.options.resize.map(|(width, height)| u64::from(width) * u64::from(height));
+    let changed =
+        job.options.resize.map(|(width, height)| u64::from(width) * u64::from(height) * BYTES_PER_PIXEL);
     let (mut bytes, mut largest, mut end) = (0u64, 0u64, rows.start);
     let most = if changed.is_some() { CHUNK_CHANGED } else { CHUNK_FILES };
     while end < rows.end && end - rows.start < most {
         let size = job.listing.size(job.order[end] as usize);
+        if changed.is_some_and(|made| end > rows.start && made * (end - rows.start + 1) as u64 > CHUNK_BYTES)
+        {
+            break;
+        }
         if end > rows.start && (size >= LARGE_BYTES || bytes + size > CHUNK_BYTES) && changed.is_none() {
             break;
         }
@@ -64,7 +73,7 @@ pub(crate) fn task(job: &Job, shard: usize, number: u32, rows: Range<usize>, lim
     let files = (end - rows.start) as u64;
     let held = match changed {
         // One file at a time, and what came out of all.
-        Some(pixels) => largest.saturating_add(files * pixels),
+        Some(made) => largest.saturating_add(files * made),
         None => bytes,
     };
     let held = held.saturating_add(files * 512).min(limit);
@@ -127,7 +136,7 @@ impl<'a> Maker<'a> {
             } else {
                 let mut file = std::mem::take(&mut self.file);
                 let made = self.small(row, &mut file, &mut chunk, only_look);
-                if file.len() <= self.kept.max(LARGE_BYTES as usize) {
+                if file.capacity() <= self.kept.max(FILE_KEPT) {
                     self.file = file;
                 }
                 made
@@ -198,7 +207,9 @@ impl<'a> Maker<'a> {
         let changed;
         let (mut image, mut height, mut width) = (contents, facts.height, facts.width);
         if is_changed(facts, options) {
-            let _room = self.memory.take(working_bytes(facts, options));
+            let size = Some((facts.height, facts.width));
+            let _room =
+                self.memory.take(working_bytes(contents, facts, options), size).map_err(Refused::Bad)?;
             (changed, height, width) = self.studio.change(contents, facts, options).map_err(Refused::Bad)?;
             image = &changed;
         }

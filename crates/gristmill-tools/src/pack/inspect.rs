@@ -1,11 +1,10 @@
 //! The look at an image's bytes: format, size, orientation, and whether the file is whole.
 
-use gristmill_image::decode_any::{DecodeOptions, Target, decode};
-use gristmill_image::{Format, MAX_SAMPLES, Output, jpeg, sniff};
+use gristmill_image::{Format, Output, sniff};
 
 use super::memory::Memory;
-use super::transform::Pixels;
-use crate::picture;
+use super::transform::{Pixels, beyond_flight};
+use crate::picture::{self, exif, jpeg, png};
 
 /// What is known of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,42 +42,29 @@ pub(crate) fn inspect(
     memory: &Memory,
 ) -> Result<Facts, String> {
     let format = sniff(contents).ok_or_else(|| what_else(contents))?;
-    let (size, whole, orientation) = match format {
+    let (size, whole) = match format {
         Format::Jpeg => {
-            let [height, width, channels] = jpeg::shape(contents).map_err(|e| e.to_string())?;
-            if channels == 2 || (height * width).saturating_mul(channels) as u64 >= MAX_SAMPLES {
-                return Err(format!("a JPEG of shape [{height},{width},{channels}] cannot be decoded"));
-            }
-            let parts = jpeg_parts(contents);
-            let orientation = parts.exif.map_or(1, orientation);
-            (Some((height, width)), ends(contents, parts.scan), orientation)
+            let [height, width, _] = jpeg::header(contents)?;
+            (Some((height, width)), jpeg::ends(contents, jpeg::parts(contents).scan))
         }
         Format::Png => {
-            let size = png_size(contents)?;
-            let orientation = png_exif(contents).map_or(1, orientation);
-            (Some(size), contents.ends_with(PNG_END), orientation)
+            let header = png::header(contents)?;
+            (Some((header.height, header.width)), contents.ends_with(png::END))
         }
-        Format::WebP => (None, false, webp_exif(contents).map_or(1, orientation)),
-        Format::Gif | Format::Bmp | Format::JpegXl => (None, false, 1),
+        Format::Gif | Format::Bmp | Format::WebP | Format::JpegXl => (None, false),
     };
     let (height, width) = match size {
         Some(size) if whole && !full => size,
         _ => {
-            let declared = size.or_else(|| picture::recognise(contents)?.size).unwrap_or((0, 0));
-            let _room = memory.take((declared.0 as u64).saturating_mul(declared.1 as u64).saturating_mul(4));
-            decode_own(contents, pixels)?;
+            let bytes = picture::decoding_bytes(contents, format, false);
+            let _room = memory.take(bytes.saturating_add(beyond_flight(contents)), size)?;
+            picture::decode_own(contents, false, pixels)?;
             let size = (pixels.height(), pixels.width());
             pixels.trim();
             size
         }
     };
-    Ok(Facts { format, height, width, orientation })
-}
-
-/// Decodes with the file's own channels, the first frame of animations.
-pub(crate) fn decode_own(contents: &[u8], pixels: &mut Pixels) -> Result<(), String> {
-    let options = DecodeOptions { expand_animations: false, ..Default::default() };
-    decode(contents, &options, Target::U8(pixels)).map_err(|e| e.to_string())
+    Ok(Facts { format, height, width, orientation: exif::orientation(contents, format) })
 }
 
 /// Words for bytes that are no image.
@@ -109,121 +95,6 @@ fn what_else(contents: &[u8]) -> String {
     let what = if readable { "text" } else { "unknown bytes" };
     let start = String::from_utf8_lossy(&head[..head.len().min(12)]).escape_debug().to_string();
     format!("not an image but {what}: it begins with '{start}'")
-}
-
-/// The parts of a JPEG that are of interest.
-struct JpegParts<'a> {
-    /// What follows `Exif\0\0`.
-    exif: Option<&'a [u8]>,
-    /// Where the first scan begins.
-    scan: usize,
-}
-
-/// Walks over the marker segments up to the first scan.
-fn jpeg_parts(contents: &[u8]) -> JpegParts<'_> {
-    let mut parts = JpegParts { exif: None, scan: contents.len() };
-    let mut at = 2;
-    while let Some(&[0xff, marker]) = contents.get(at..at + 2) {
-        match marker {
-            // Fill bytes and markers without a length.
-            0xff => at += 1,
-            0x01 | 0xd0..=0xd8 => at += 2,
-            _ => {
-                let Some(&[high, low]) = contents.get(at + 2..at + 4) else { break };
-                let length = usize::from(u16::from_be_bytes([high, low]));
-                if length < 2 {
-                    break;
-                }
-                if marker == 0xda {
-                    parts.scan = at;
-                    break;
-                }
-                let body = contents.get(at + 4..at + 2 + length).unwrap_or_default();
-                if marker == 0xe1 && parts.exif.is_none() {
-                    parts.exif = body.strip_prefix(b"Exif\0\0");
-                }
-                at += 2 + length;
-            }
-        }
-    }
-    parts
-}
-
-/// Whether the end-of-image marker comes after the start of the scan. It cannot be part of coded data, and what lies
-/// behind it (some cameras append previews) does not matter.
-fn ends(contents: &[u8], scan: usize) -> bool {
-    contents.ends_with(b"\xff\xd9")
-        || contents.get(scan..).is_some_and(|coded| coded.windows(2).rev().any(|pair| pair == b"\xff\xd9"))
-}
-
-/// An empty `IEND` chunk.
-const PNG_END: &[u8] = b"\0\0\0\0IEND\xaeB`\x82";
-
-/// CRC-32 of a few bytes, as PNG has it (RFC 2083, appendix 15).
-fn png_crc(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0u32, |crc, &byte| {
-        (0..8).fold(crc ^ u32::from(byte), |c, _| if c & 1 == 1 { (c >> 1) ^ 0xedb8_8320 } else { c >> 1 })
-    })
-}
-
-fn u32_be(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn png_size(contents: &[u8]) -> Result<(usize, usize), String> {
-    let damaged = || "the PNG header is damaged or cut off".to_owned();
-    let header = contents.get(12..29).ok_or_else(damaged)?;
-    let (width, height) = (u32_be(header, 4).ok_or_else(damaged)?, u32_be(header, 8).ok_or_else(damaged)?);
-    let crc = u32_be(contents, 29).ok_or_else(damaged)?;
-    if !header.starts_with(b"IHDR") || crc != png_crc(header) || width == 0 || height == 0 {
-        return Err(damaged());
-    }
-    if u64::from(width) * u64::from(height) >= MAX_SAMPLES {
-        return Err(format!("a PNG of {width} x {height} pixels is too large to be decoded"));
-    }
-    Ok((height as usize, width as usize))
-}
-
-/// The Exif data of a PNG: the chunk `eXIf`.
-fn png_exif(contents: &[u8]) -> Option<&[u8]> {
-    let mut at = 8;
-    loop {
-        let length = u32_be(contents, at)? as usize;
-        let kind = contents.get(at + 4..at + 8)?;
-        if kind == b"eXIf" {
-            return contents.get(at + 8..(at + 8).checked_add(length)?);
-        }
-        at = at.checked_add(length)?.checked_add(12)?;
-    }
-}
-
-/// The Exif data of a WebP: the chunk `EXIF`, with or without JPEG's prefix.
-fn webp_exif(contents: &[u8]) -> Option<&[u8]> {
-    let mut at = 12;
-    loop {
-        let kind = contents.get(at..at + 4)?;
-        let length = u32::from_le_bytes(contents.get(at + 4..at + 8)?.try_into().ok()?) as usize;
-        if kind == b"EXIF" {
-            let data = contents.get(at + 8..(at + 8).checked_add(length)?)?;
-            return Some(data.strip_prefix(b"Exif\0\0").unwrap_or(data));
-        }
-        at = at.checked_add(8)?.checked_add(length.checked_next_multiple_of(2)?)?;
-    }
-}
-
-/// The orientation that Exif data tell of: 1 when they tell none.
-fn orientation(data: &[u8]) -> u8 {
-    let parsed = exif::Reader::new()
-        .continue_on_error(true)
-        .read_raw(data.to_vec())
-        .or_else(|error| error.distill_partial_result(|_| ()));
-    let field = |exif: exif::Exif| {
-        exif.get_field(exif::Tag::Orientation, exif::In::PRIMARY).and_then(|f| f.value.get_uint(0))
-    };
-    match parsed.ok().and_then(field) {
-        Some(value @ 2..=8) => value as u8,
-        _ => 1,
-    }
 }
 
 impl Output<u8> for Pixels {

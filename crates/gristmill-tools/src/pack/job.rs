@@ -77,6 +77,13 @@ impl Job {
     }
 }
 
+impl Job {
+    /// Bytes of memory that listing and order take, about.
+    pub(crate) fn memory(&self) -> u64 {
+        self.listing.memory() + (self.order.len() * size_of::<u32>()) as u64
+    }
+}
+
 /// The name of the folder, or that of the manifest without its ending; characters that do not suit a file name become
 /// `_`.
 fn default_name(source: &Path) -> String {

@@ -4,11 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
+use gristmill_types::hash::Fnv;
 use gristmill_types::{Error, Kind, Result};
 
-use super::hash::Hasher;
 use super::manifest::Cells;
-use super::report::{Named, shown};
+use super::report::{Named, count, shown};
 use crate::progress::Progress;
 
 /// A class: what is stored as `label` and as `label_name`.
@@ -38,13 +38,13 @@ pub(crate) struct Listing {
     sizes: Vec<u64>,
     /// The latest time at which a file or its entry changed, in nanoseconds of the epoch.
     pub(crate) newest: i128,
-    times: Option<Hasher>,
+    times: Fnv,
 }
 
 impl Listing {
     /// An empty listing.
     pub(crate) fn new(root: &Path, kind: &'static str) -> Self {
-        Self { root: root.to_owned(), kind, times: Some(Hasher::new(1)), ..Self::default() }
+        Self { root: root.to_owned(), kind, ..Self::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -84,9 +84,13 @@ impl Listing {
         self.sizes.push(meta.map_or(0, Metadata::len));
         let (modified, changed) = meta.map_or((0, 0), times);
         self.newest = self.newest.max(modified).max(changed);
-        if let Some(hasher) = &mut self.times {
-            hasher.number(modified as u64);
-        }
+        self.times.bytes(&(modified as u64).to_le_bytes());
+    }
+
+    /// Bytes of memory that the files take, about.
+    pub(crate) fn memory(&self) -> u64 {
+        let columns = size_of::<u64>() * 2 + size_of::<u32>();
+        (self.paths.len() + self.len() * columns + self.cells.raw().len()) as u64
     }
 
     /// Replaces the classes' numbers, for sources whose classes are known only at the end.
@@ -97,23 +101,23 @@ impl Listing {
     /// What is packed: paths, labels, sizes and cells, but neither times nor places, so that a copied source is the
     /// same.
     pub(crate) fn identity(&self) -> String {
-        let mut hasher = Hasher::new(0);
+        let mut hash = Fnv::default();
         for class in &self.classes {
-            hasher.number(class.label as u64);
-            hasher.bytes(&class.name);
+            hash.bytes(&class.label.to_le_bytes());
+            hash.field(&class.name);
         }
         for i in 0..self.len() {
-            hasher.bytes(self.path(i));
-            hasher.number(u64::from(self.class[i]));
-            hasher.number(self.sizes[i]);
+            hash.field(self.path(i));
+            hash.bytes(&self.class[i].to_le_bytes());
+            hash.bytes(&self.sizes[i].to_le_bytes());
         }
-        self.cells.hash_into(&mut hasher);
-        hasher.hex()
+        self.cells.hash_into(&mut hash);
+        format!("{:016x}", hash.value())
     }
 
     /// A hash of all modification times.
     pub(crate) fn times(&self) -> String {
-        self.times.as_ref().map(Hasher::hex).unwrap_or_default()
+        format!("{:016x}", self.times.value())
     }
 }
 
@@ -188,7 +192,7 @@ pub(crate) fn tree(source: &Path, progress: &dyn Progress) -> Result<Listing> {
     if folders.is_empty() {
         let found = match listing.not_images.total {
             0 => "it is empty".to_owned(),
-            n => format!("it holds {n} files"),
+            n => format!("it holds {}", count(n, "file", "files")),
         };
         return Err(Error::new(Kind::InvalidArgument, format!("the folder has no class folders: {found}"))
             .in_file(shown(name_bytes(source.as_os_str())))
@@ -203,9 +207,12 @@ pub(crate) fn tree(source: &Path, progress: &dyn Progress) -> Result<Listing> {
         return Err(Error::new(
             Kind::InvalidArgument,
             format!(
-                "the {} class folders hold no image: {} files end in none of .jpg, .png, .gif, .bmp, .webp",
-                folders.len(),
-                listing.not_images.total
+                "{} no image: {} in none of .jpg, .png, .gif, .bmp, .webp",
+                match folders.len() {
+                    1 => "the class folder holds".to_owned(),
+                    n => format!("the {n} class folders hold"),
+                },
+                count(listing.not_images.total, "file ends", "files end")
             ),
         )
         .in_file(shown(name_bytes(source.as_os_str())))
@@ -291,8 +298,10 @@ mod tests {
     fn folders_without_images_are_refused() {
         let words = |root: &tempfile::TempDir| tree(root.path(), &Silent).unwrap_err().to_string();
         assert!(words(&make(&[])).contains("no class folders: it is empty"));
-        assert!(words(&make(&["a.jpg"])).contains("no class folders: it holds 1 files"));
-        assert!(words(&make(&["a/x.txt"])).contains("hold no image: 1 files end in none of"));
+        assert!(words(&make(&["a.jpg"])).contains("no class folders: it holds 1 file"));
+        assert!(
+            words(&make(&["a/x.txt"])).contains("the class folder holds no image: 1 file ends in none of")
+        );
     }
 
     #[test]

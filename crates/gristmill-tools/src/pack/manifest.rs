@@ -9,9 +9,9 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+use gristmill_types::hash::Fnv;
 use gristmill_types::{Error, Kind, Result};
 
-use super::hash::Hasher;
 use super::listing::{Class, Listing, io_error, os};
 use super::report::{cancelled, shown};
 use crate::progress::Progress;
@@ -223,12 +223,12 @@ fn listing_classes(table: &Table, listing: &mut Listing) -> Vec<u32> {
 
 impl Cells {
     /// Takes in names, kinds and values.
-    pub(crate) fn hash_into(&self, hasher: &mut Hasher) {
+    pub(crate) fn hash_into(&self, hash: &mut Fnv) {
         for column in self.columns() {
-            hasher.bytes(column.name.as_bytes());
-            hasher.number(column.kind() as u64);
+            hash.field(column.name.as_bytes());
+            hash.bytes(&[column.kind() as u8]);
         }
-        hasher.bytes(self.raw());
+        hash.field(self.raw());
     }
 }
 

@@ -11,8 +11,9 @@
 //! is left out leaves its shard shorter than the others, so that no other record moves.
 //!
 //! Memory stays under 300 MB for a million files: paths and sizes are kept in columns, and files, records and decoded
-//! images in flight have budgets. Only a single image of more than 112 MB of pixels, which is then decoded alone, and
-//! the cells of a manifest, which are kept as text, go beyond.
+//! images in flight have budgets. An image that takes more to be decoded and changed than there is for one (201 MB, some
+//! 60 million pixels) counts as unreadable, with a reason that says so. Only more files than that, and the cells of a
+//! manifest, which are kept as text, go beyond.
 
 mod chunks;
 mod encode;
@@ -23,6 +24,7 @@ mod listing;
 pub mod manifest;
 mod memory;
 mod options;
+mod release;
 mod report;
 mod shard;
 mod split;
@@ -66,6 +68,9 @@ const NAMED_IN_ERROR: usize = 20;
 pub fn pack(source: &Path, out: &Path, options: &PackOptions, progress: &dyn Progress) -> Result<PackReport> {
     let started = Instant::now();
     options.validate()?;
+    if source.as_os_str().is_empty() {
+        return Err(Error::invalid("the name of the source is empty"));
+    }
     let meta = fs::metadata(source).map_err(|e| missing(source, &e))?;
     check_target(source, out, meta.is_dir())?;
     let listing = list(source, &meta, progress)?;
@@ -101,7 +106,10 @@ pub fn pack(source: &Path, out: &Path, options: &PackOptions, progress: &dyn Pro
                 !matches!(error.kind(), Kind::DataLoss | Kind::FailedPrecondition | Kind::AlreadyExists);
             let kept = stage.abandon(keep);
             Err(if kept > 0 {
-                error.hint(format!("run again to go on: {kept} finished shards are kept"))
+                error.hint(format!(
+                    "run again to go on: {} kept",
+                    report::count(kept as u64, "finished shard is", "finished shards are")
+                ))
             } else {
                 error
             })
@@ -140,6 +148,9 @@ fn list(source: &Path, meta: &fs::Metadata, progress: &dyn Progress) -> Result<L
         return listing::tree(source, progress);
     }
     match manifest::Format::of(source) {
+        Some(_) if !meta.is_file() => {
+            Err(Error::invalid("expected a manifest, found a pipe or a device").in_file(here(source)))
+        }
         Some(format) => manifest::list(source, format, progress),
         None => Err(Error::invalid("expected a folder of class folders or a manifest, found another file")
             .in_file(here(source))
@@ -232,13 +243,16 @@ fn write(job: &Job, stage: &Stage, progress: &dyn Progress) -> Result<(DatasetIn
         return Err(Error::new(
             Kind::DataLoss,
             format!(
-                "{} of {} images cannot be read:{}",
+                "{} of {} cannot be read:{}",
                 skipped.total,
-                job.listing.len(),
+                report::count(job.listing.len() as u64, "image", "images"),
                 skipped.lines(NAMED_IN_ERROR).replace('\n', "\n  ")
             ),
         )
-        .in_file(here(&job.listing.root))
+        .in_file(here(match job.listing.root.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => &job.listing.root,
+        }))
         .hint(if total.records == 0 {
             "check the source"
         } else {

@@ -4,6 +4,9 @@ use gristmill_record::Compression;
 use gristmill_types::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::transform::BYTES_PER_NEW_PIXEL;
+use super::work::PIXEL_BYTES;
+
 /// What happens to an image that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -125,6 +128,17 @@ impl PackOptions {
             return Err(Error::invalid(format!(
                 "width and height must be 1 to {MAX_SIDE} pixels, got {width}x{height}"
             )));
+        }
+        if let Some((width, height)) = self.resize {
+            let bytes = u64::from(width) * u64::from(height) * (BYTES_PER_NEW_PIXEL + 3);
+            if bytes > PIXEL_BYTES {
+                return Err(Error::invalid(format!(
+                    "an image of {width}x{height} pixels takes {} MB of memory while it is made, expected at most {} MB",
+                    bytes / 1_000_000,
+                    PIXEL_BYTES / 1_000_000
+                ))
+                .hint(format!("width times height may be {} pixels", PIXEL_BYTES / (BYTES_PER_NEW_PIXEL + 3))));
+            }
         }
         if self.quality > 100 {
             return Err(Error::invalid(format!("the JPEG quality must be 0 to 100, got {}", self.quality)));
@@ -307,6 +321,13 @@ mod tests {
         assert!(words(PackOptions { shards: Some(0), ..base() }).contains("1 to 99999, got 0"));
         assert!(words(PackOptions { shard_size_mb: 0, ..base() }).contains("at least 1 MB"));
         assert!(words(PackOptions { resize: Some((0, 4)), ..base() }).contains("got 0x4"));
+        let large = words(PackOptions { resize: Some((16_384, 16_384)), ..base() });
+        assert!(
+            large.contains("takes 4831 MB of memory while it is made, expected at most 201 MB"),
+            "{large}"
+        );
+        assert!(words(PackOptions { resize: Some((16_385, 1)), ..base() }).contains("1 to 16384 pixels"));
+        PackOptions { resize: Some((3840, 2160)), ..base() }.validate().unwrap();
         assert!(words(PackOptions { quality: 101, ..base() }).contains("0 to 100, got 101"));
         assert!(words(PackOptions { threads: Some(0), ..base() }).contains("at least 1, got 0"));
         let named = |name: &str| words(PackOptions { name: Some(name.into()), ..base() });

@@ -218,7 +218,8 @@ impl PackReport {
         if self.complete_before {
             text += "\nnothing to do: the same data set was there already";
         } else if self.resumed_shards > 0 {
-            text += &format!("\n{} shards were kept from an interrupted run", self.resumed_shards);
+            let kept = count(self.resumed_shards, "shard was", "shards were");
+            text += &format!("\n{kept} kept from an interrupted run");
         }
         for note in self.dataset.source.notes(names) {
             text += "\n";
@@ -232,22 +233,34 @@ impl SourceInfo {
     /// What the user should know about the source, one text of one or more lines each.
     pub fn notes(&self, names: usize) -> Vec<String> {
         let mut notes = Vec::new();
-        let mut list = |named: &Named, what: &str| {
+        let mut list = |named: &Named, one: &str, many: &str| {
             if named.total > 0 {
-                notes.push(format!("{} {what}{}", named.total, named.lines(names)));
+                notes.push(format!("{}{}", count(named.total, one, many), named.lines(names)));
             }
         };
-        list(&self.skipped, "unreadable images were skipped");
-        list(&self.misnamed, "images are of another format than their names say (packed as they are)");
-        list(&self.not_images, "files are no images and were not packed");
+        list(&self.skipped, "unreadable image was skipped", "unreadable images were skipped");
+        list(
+            &self.misnamed,
+            "image is of another format than its name says (packed as it is)",
+            "images are of another format than their names say (packed as they are)",
+        );
+        list(
+            &self.not_images,
+            "file is no image and was not packed",
+            "files are no images and were not packed",
+        );
         let oriented = self.exif.oriented;
         if oriented > 0 && self.exif.applied {
+            let images = "with an Exif orientation";
             notes.push(format!(
-                "{oriented} images with an Exif orientation were turned upright and encoded as JPEG"
+                "{} turned upright and encoded as JPEG",
+                count(oriented, &format!("image {images} was"), &format!("images {images} were"))
             ));
         } else if oriented > 0 {
             notes.push(format!(
-                "{oriented} images have an Exif orientation, which decoders ignore: exif='apply' turns them upright"
+                "{} an Exif orientation, which decoders ignore: exif='apply' turns {} upright",
+                count(oriented, "image has", "images have"),
+                if oriented == 1 { "it" } else { "them" }
             ));
         }
         if self.identical > 0 {
@@ -263,7 +276,7 @@ impl SourceInfo {
 }
 
 /// A number with its noun.
-fn count(n: u64, one: &str, many: &str) -> String {
+pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 

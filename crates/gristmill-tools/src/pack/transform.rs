@@ -4,8 +4,11 @@ use gristmill_image::jpeg::{self, EncodeOptions, JpegOptions};
 use gristmill_image::resize::{Scratch, Size, resize_bilinear};
 use gristmill_image::{Format, geometry, png};
 
-use super::inspect::{Facts, decode_own};
+use super::inspect::Facts;
 use super::options::{Exif, Fit, PackOptions};
+use super::release::release;
+use super::work::IN_FLIGHT_BYTES;
+use crate::picture;
 
 /// A decoded image in memory that is kept.
 #[derive(Debug, Default)]
@@ -53,9 +56,18 @@ impl Pixels {
 
     /// Gives memory back that is more than is to be kept; the image is gone then.
     pub(crate) fn trim(&mut self) {
-        if self.buffer.len() > self.kept {
+        if self.drop_large() {
+            release();
+        }
+    }
+
+    /// Frees memory that is more than is to be kept; says whether there was any.
+    fn drop_large(&mut self) -> bool {
+        let large = self.buffer.len() > self.kept;
+        if large {
             *self = Self::new(self.kept);
         }
+        large
     }
 
     /// Makes one or four channels three: grey is repeated, alpha dropped.
@@ -92,12 +104,35 @@ pub(crate) fn is_changed(facts: &Facts, options: &PackOptions) -> bool {
     options.resize.is_some() || (options.exif == Exif::Apply && facts.orientation != 1)
 }
 
-/// Bytes of memory that changing the image takes at its peak.
-pub(crate) fn working_bytes(facts: &Facts, options: &PackOptions) -> u64 {
-    let pixels = facts.height as u64 * facts.width as u64 * 3;
-    let turned = if options.exif == Exif::Apply && facts.orientation != 1 { pixels } else { 0 };
-    let (width, height) = options.resize.unwrap_or((0, 0));
-    pixels + turned + u64::from(width) * u64::from(height) * 15
+/// Bytes that an image takes for each pixel of its new size: floats, and the JPEG at its largest.
+pub(crate) const BYTES_PER_NEW_PIXEL: u64 = 4 * 3 + 3;
+
+/// Bytes of a file that the budget for files in flight does not hold.
+pub(crate) fn beyond_flight(contents: &[u8]) -> u64 {
+    (contents.len() as u64).saturating_sub(IN_FLIGHT_BYTES)
+}
+
+/// Bytes of memory that changing the image takes at its peak, with what its file has beyond the budget for files.
+pub(crate) fn working_bytes(contents: &[u8], facts: &Facts, options: &PackOptions) -> u64 {
+    let pixels = |(height, width): (usize, usize)| (height as u64).saturating_mul(width as u64);
+    let old = pixels((facts.height, facts.width));
+    let before = picture::decoding_bytes(contents, facts.format, true);
+    let turned =
+        if options.exif == Exif::Apply && facts.orientation != 1 { old.saturating_mul(3) } else { 0 };
+    let after = match options.resize {
+        Some((width, height)) => {
+            let to = (height as usize, width as usize);
+            let scaled = match options.fit {
+                Fit::Stretch => to,
+                Fit::Crop if facts.orientation >= 5 && turned > 0 => cover((facts.width, facts.height), to),
+                Fit::Crop => cover((facts.height, facts.width), to),
+            };
+            let new = pixels(scaled).saturating_mul(BYTES_PER_NEW_PIXEL);
+            old.max(pixels(to)).saturating_mul(3).saturating_add(turned).saturating_add(new)
+        }
+        None => old.saturating_mul(6).saturating_add(turned),
+    };
+    before.max(after).saturating_add(beyond_flight(contents))
 }
 
 impl Studio {
@@ -126,10 +161,13 @@ impl Studio {
         let encode = EncodeOptions { quality: options.quality.into(), ..Default::default() };
         let (h, w, c) = (self.pixels.height, self.pixels.width, self.pixels.channels);
         let encoded = jpeg::encode(self.pixels.samples(), h, w, c, &encode).map_err(|e| e.to_string());
-        self.pixels.trim();
-        self.turned.trim();
+        let mut freed = self.pixels.drop_large() | self.turned.drop_large();
         if self.floats.len() * 4 > self.turned.kept {
             self.floats = Vec::new();
+            freed = true;
+        }
+        if freed {
+            release();
         }
         Ok((encoded?, h, w))
     }
@@ -141,11 +179,12 @@ impl Studio {
             Format::Jpeg => {
                 let channels = if rgb { 3 } else { 0 };
                 let options = JpegOptions { channels, ..Default::default() };
-                jpeg::decode(contents, &options, pixels).map_err(|e| e.to_string())
+                jpeg::decode(contents, &options, pixels)
+                    .map_err(|e| picture::undecodable(contents, &e.to_string()))
             }
             Format::Png => png::decode::<u8>(contents, 3, pixels).map_err(|e| e.to_string()),
             _ => {
-                decode_own(contents, pixels)?;
+                picture::decode_own(contents, false, pixels)?;
                 pixels.make_rgb();
                 Ok(())
             }

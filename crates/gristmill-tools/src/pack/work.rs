@@ -19,11 +19,16 @@ use super::stage::Stage;
 use crate::progress::Progress;
 
 /// Bytes of files and records that may be in flight.
-const IN_FLIGHT_BYTES: u64 = 80 << 20;
-/// Bytes of decoded images that may be in use.
-const PIXEL_BYTES: u64 = 112 << 20;
+pub(crate) const IN_FLIGHT_BYTES: u64 = 40 << 20;
+/// Bytes that images being decoded and changed may take, and what there is at least beside a long listing.
+pub(crate) const PIXEL_BYTES: u64 = 192 << 20;
+const LEAST_PIXEL_BYTES: u64 = 112 << 20;
+/// Bytes of listings that are not counted.
+const SHORT_LISTING: u64 = 16 << 20;
+/// Bytes of memory that all threads together keep from image to image.
+const KEPT_BYTES: usize = 24 << 20;
 /// Buffers of chunks that are kept for the next ones, and the largest that is.
-const KEPT_BUFFERS: usize = 32;
+const KEPT_BUFFERS: usize = 6;
 const KEPT_BUFFER_BYTES: usize = 2 << 20;
 
 /// The next files to be taken.
@@ -83,6 +88,7 @@ pub(crate) fn run(
     let threads =
         job.options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into));
     let threads = threads.min((files as usize).max(1)).min(512);
+    let beside = job.memory().saturating_sub(SHORT_LISTING);
     let start = todo.first().map_or(0, |&i| job.shards[i].part.start);
     let run = Run {
         job,
@@ -94,7 +100,7 @@ pub(crate) fn run(
         todo,
         done: Mutex::new(finished),
         buffers: Mutex::default(),
-        pixels: Memory::new(PIXEL_BYTES),
+        pixels: Memory::new((PIXEL_BYTES - beside.min(PIXEL_BYTES)).max(LEAST_PIXEL_BYTES)),
         stop: AtomicBool::new(false),
         broken: AtomicBool::new(false),
         error: Mutex::new(None),
@@ -123,7 +129,7 @@ impl Run<'_> {
     }
 
     fn take_and_make(&self, threads: usize) -> Result<()> {
-        let mut maker = Maker::new(self.job, &self.pixels, (64 << 20) / threads);
+        let mut maker = Maker::new(self.job, &self.pixels, KEPT_BYTES / threads);
         while let Some(task) = self.claim()? {
             let buffer = locked(&self.buffers).pop().unwrap_or_default();
             let only_look = self.broken.load(Ordering::Relaxed);
@@ -135,8 +141,8 @@ impl Run<'_> {
             if self.job.options.on_error == OnError::Fail && chunk.tally.skipped.total > 0 {
                 self.broken.store(true, Ordering::Relaxed);
             }
-            self.give_back(task.held.saturating_sub(chunk.buffer.capacity() as u64));
-            chunk.held = task.held.min(chunk.buffer.capacity() as u64);
+            chunk.held = chunk.buffer.capacity() as u64;
+            self.settle(task.held, chunk.held);
             self.deliver(task.shard, chunk)?;
         }
         Ok(())
@@ -181,6 +187,14 @@ impl Run<'_> {
         }
     }
 
+    /// What was claimed becomes what is held: images encoded anew may be larger than their files.
+    fn settle(&self, claimed: u64, held: u64) {
+        if held > claimed {
+            locked(&self.claims).in_flight += held - claimed;
+        }
+        self.give_back(claimed.saturating_sub(held));
+    }
+
     /// Hands a chunk to its shard and writes what is next there, unless another thread is at it.
     fn deliver(&self, at: usize, chunk: Chunk) -> Result<()> {
         let mut shard = locked(&self.shards[at]);
@@ -202,7 +216,8 @@ impl Run<'_> {
             shard = locked(&self.shards[at]);
             shard.tally.merge(&chunk.tally);
             if chunk.last {
-                let tally = std::mem::take(&mut shard.tally);
+                // The map is let go too: it keeps room for chunks, and there may be many shards.
+                let tally = std::mem::take(&mut *shard).tally;
                 drop(shard);
                 return self.finish(at, file, tally);
             }

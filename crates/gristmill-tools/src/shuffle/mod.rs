@@ -11,11 +11,11 @@ use std::ffi::{OsStr, OsString};
 use gristmill_types::rng::philox_block;
 use gristmill_types::{Error, Result};
 
-use crate::files::{expand, total_bytes};
+use crate::files::{check_name, expand, total_bytes};
 use crate::out::{OutOptions, Outputs, check_target, local, make_parent, shard_names};
 use crate::progress::Progress;
-use crate::read::each_record;
-use crate::reshape::{Contiguous, ReshapeReport, compression};
+use crate::read::{each_record_of, open};
+use crate::reshape::{Contiguous, ReshapeReport};
 
 use spill::Sorter;
 
@@ -56,18 +56,23 @@ pub fn shuffle(
 ) -> Result<ReshapeReport> {
     let files = expand(inputs)?;
     let names = shard_names(prefix, options.shards)?;
+    if let Some(temporary) = &options.temporary {
+        check_name(temporary, "the directory for temporary files")?;
+    }
     for name in &names {
         check_target(name, &files, options.out.overwrite)?;
     }
-    let compression = compression(&files, &options.out, &crate::progress::Silent)?;
     make_parent(prefix)?;
     let bytes = total_bytes(&files)?;
     progress.phase("reading", Some(bytes));
     let folder = options.temporary.clone().unwrap_or_else(|| folder_of(prefix));
     let mut sorter = Sorter::new(folder, options.memory, bytes);
     let mut payload_bytes = 0;
+    let mut compression = options.out.compression;
     for (number, file) in (0u32..).zip(&files) {
-        each_record(file, progress, |record| {
+        let (mut reader, _) = open(file, progress)?;
+        let _ = compression.get_or_insert(reader.compression());
+        each_record_of(&mut reader, file, progress, |record| {
             payload_bytes += record.payload.len() as u64;
             let key = key(options.seed, number, record.index);
             sorter.add(key, record.payload)
@@ -76,7 +81,7 @@ pub fn shuffle(
     let total = sorter.records();
     progress.phase("writing", Some(total));
     let mut outputs = Outputs::new();
-    let mut writer = Contiguous::new(&names, total, compression, options.out.level);
+    let mut writer = Contiguous::new(&names, total, compression.unwrap_or_default(), options.out.level);
     sorter.drain(&mut |payload| {
         writer.write(payload, &mut outputs)?;
         progress.advance(1, payload.len() as u64);

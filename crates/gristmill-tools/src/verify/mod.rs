@@ -12,7 +12,7 @@ use gristmill_record::{EndInfo, FrameError, Lost, ReadError, RecordReader, Span}
 use gristmill_types::Result;
 use serde::Serialize;
 
-use crate::files::{expand, shown, total_bytes};
+use crate::files::{bytes, expand, shown, total_bytes};
 use crate::info::compression_name;
 use crate::progress::Progress;
 use crate::{parallel, read};
@@ -224,7 +224,7 @@ fn check(path: &OsStr, options: &VerifyOptions, progress: &dyn Progress) -> Resu
                 }
             }
             Err(error @ ReadError::WrongFormat { .. }) => {
-                problems.add(Problem::new(ProblemKind::Format, error.to_string()));
+                problems.add(Problem::new(ProblemKind::Format, read::words(&error)));
                 break;
             }
             Err(error @ ReadError::Codec(_)) => {
@@ -282,8 +282,10 @@ fn of_codec(error: &ReadError, record: u64, offset: u64) -> Problem {
 
 fn of_end(end: EndInfo, offset: u64, problems: &mut Problems) {
     if end.tail_bytes > 0 {
-        let words =
-            format!("the file ends with {} bytes, fewer than the 12 of a record's header", end.tail_bytes);
+        let words = format!(
+            "the file ends with {}, fewer than the 12 of a record's header",
+            bytes(end.tail_bytes as u64)
+        );
         let problem = Problem::new(ProblemKind::Tail, words);
         problems.add(Problem { offset: Some(offset), ..problem });
     }

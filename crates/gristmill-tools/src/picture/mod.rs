@@ -1,7 +1,11 @@
-//! Pictures inside records: told by their first bytes, measured by their headers.
+//! Pictures in files and in records: told by their first bytes, measured by their headers.
+
+pub(crate) mod exif;
+pub(crate) mod jpeg;
+pub(crate) mod png;
 
 use gristmill_image::decode_any::{DecodeOptions, Target, decode};
-use gristmill_image::{Format, Image, jpeg, sniff};
+use gristmill_image::{Format, Image, Output, sniff};
 
 /// A picture's format and, where its header is readable, its size in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +37,8 @@ fn i32_le(bytes: &[u8], at: usize) -> Option<usize> {
 
 fn size(bytes: &[u8], format: Format) -> Option<(usize, usize)> {
     match format {
-        Format::Jpeg => jpeg::shape(bytes).ok().map(|[height, width, _]| (height, width)),
-        Format::Png => (bytes.get(12..16)? == b"IHDR")
-            .then_some(())
-            .and_then(|()| Some((u32_be(bytes, 20)?, u32_be(bytes, 16)?))),
+        Format::Jpeg => jpeg::header(bytes).ok().map(|[height, width, _]| (height, width)),
+        Format::Png => png::header(bytes).ok().map(|header| (header.height, header.width)),
         Format::Gif => Some((u16_le(bytes, 8)?, u16_le(bytes, 6)?)),
         Format::Bmp => {
             // The size of the info header tells whether this is a bitmap at all.
@@ -63,13 +65,68 @@ fn webp_size(bytes: &[u8]) -> Option<(usize, usize)> {
     }
 }
 
+/// The size of the first frame of a GIF, which may be larger than the screen that the header tells of.
+fn gif_frame(bytes: &[u8]) -> Option<(usize, usize)> {
+    let table = |flags: u8| if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) };
+    let mut at = 13 + table(*bytes.get(10)?);
+    while *bytes.get(at)? == 0x21 {
+        // An extension: blocks until one that is empty.
+        at += 2;
+        while let length @ 1.. = usize::from(*bytes.get(at)?) {
+            at += length + 1;
+        }
+        at += 1;
+    }
+    (*bytes.get(at)? == 0x2c).then_some(())?;
+    Some((u16_le(bytes, at + 7)?, u16_le(bytes, at + 5)?))
+}
+
+/// Bytes of memory that decoding takes at its peak, beside the file: the pixels, in three channels with `rgb` and as in
+/// the file otherwise, and what the decoder holds. 0 where the header does not tell the size.
+pub(crate) fn decoding_bytes(bytes: &[u8], format: Format, rgb: bool) -> u64 {
+    let pixels = |(height, width): (usize, usize)| (height as u64).saturating_mul(width as u64);
+    let declared = size(bytes, format).map_or(0, pixels);
+    match format {
+        Format::Jpeg => match jpeg::header(bytes) {
+            Ok([_, _, 1]) if !rgb => declared.saturating_add(jpeg::parts(bytes).coefficients),
+            Ok(_) => declared.saturating_mul(3).saturating_add(jpeg::parts(bytes).coefficients),
+            Err(_) => 0,
+        },
+        Format::Png => png::header(bytes).map_or(0, |header| header.decoding_bytes(rgb.then_some(3))),
+        // The canvas, and the indices of the first frame twice.
+        Format::Gif => {
+            declared.saturating_mul(3).saturating_add(gif_frame(bytes).map_or(0, pixels).saturating_mul(2))
+        }
+        Format::Bmp => declared.saturating_mul(4),
+        // The decoder's own planes or colours, and the pixels.
+        Format::WebP => declared.saturating_mul(12),
+        Format::JpegXl => 0,
+    }
+}
+
+/// Decodes a picture as `decode_image` does, of an animation all frames or the first.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub(crate) fn decode_own(bytes: &[u8], expand: bool, into: &mut dyn Output<u8>) -> Result<(), String> {
+    let options = DecodeOptions { expand_animations: expand, ..DecodeOptions::default() };
+    decode(bytes, &options, Target::U8(into)).map_err(|error| undecodable(bytes, &error.to_string()))
+}
+
+/// What is wrong with a picture that a decoder refused with this error.
+pub(crate) fn undecodable(bytes: &[u8], error: &str) -> String {
+    match sniff(bytes) {
+        Some(Format::Jpeg) => jpeg::undecodable(bytes, error),
+        _ => error.to_owned(),
+    }
+}
+
 /// Decodes a picture as `decode_image` does, into memory that is used again.
 ///
 /// # Errors
-/// The decoder's words.
+/// What is wrong with it, in words.
 pub(crate) fn check(bytes: &[u8], into: &mut Image<u8>) -> Result<(), String> {
-    let options = DecodeOptions { expand_animations: true, ..DecodeOptions::default() };
-    decode(bytes, &options, Target::U8(into)).map_err(|error| error.to_string())
+    decode_own(bytes, true, into)
 }
 
 #[cfg(test)]
