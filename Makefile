@@ -83,6 +83,10 @@ clippy: toolchain $(STAMPS)/venv ## clippy, warnings are errors
 rust-test: toolchain $(STAMPS)/venv ## Unit, integration and documentation tests of the crates
 	cargo test --workspace --exclude gristmill-python $(LOCKED)
 
+.PHONY: jpeg-exact
+jpeg-exact: toolchain $(STAMPS)/venv ## Every pixel of our JPEG decoder against libjpeg-turbo's: 24,000 images, minutes
+	cargo test --profile quick $(LOCKED) --package gristmill-jpeg --test exact -- --include-ignored --nocapture
+
 .PHONY: layers
 layers: ## Which crate may depend on which
 	cargo run --quiet $(LOCKED) --package xtask -- layers

@@ -101,6 +101,40 @@ def w3__ordered(c):
     return _images(c, ordered=True)
 
 
+def _train_images(c, dtype):
+    """Random resized crop, random flip, normalised: what training on photos reads."""
+    mean, std = tf.constant([123.68, 116.78, 103.94]), tf.constant([58.4, 57.12, 57.38])
+
+    def parse(record):
+        example = tf.io.parse_single_example(record, _IMAGE)
+        photo = example["image"]
+        begin, size, _ = tf.image.sample_distorted_bounding_box(
+            tf.io.extract_jpeg_shape(photo),
+            tf.zeros([1, 0, 4]),
+            min_object_covered=0.0,
+            aspect_ratio_range=(3 / 4, 4 / 3),
+            area_range=(0.08, 1.0),
+            max_attempts=10,
+            use_image_if_no_bounding_boxes=True,
+        )
+        y, x, _ = tf.unstack(begin)
+        height, width, _ = tf.unstack(size)
+        image = tf.io.decode_and_crop_jpeg(photo, tf.stack([y, x, height, width]), channels=3)
+        image = tf.image.random_flip_left_right(tf.image.resize(image, [c.size, c.size]))
+        return tf.cast((image - mean) / std, dtype), example["class"]
+
+    ds = _unordered(tf.data.TFRecordDataset(c.files(c.img), num_parallel_reads=AUTO))
+    return ds.repeat(c.epochs).map(parse, AUTO).batch(c.batch).prefetch(AUTO).as_numpy_iterator()
+
+
+def w4__float32(c):
+    return _train_images(c, tf.float32)
+
+
+def w4__bfloat16(c):
+    return _train_images(c, tf.bfloat16)
+
+
 # Packing ------------------------------------------------------------------------------------------
 
 

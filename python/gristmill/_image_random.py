@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from gristmill import _trace
+from gristmill import _trace, dtypes
 from gristmill.convert import convert_to_tensor, shape_tensor
 from gristmill.random import seed_attr
 from gristmill.tensor import Tensor
@@ -129,3 +129,100 @@ def stateless_random_jpeg_quality(
 ) -> Tensor:
     """As `random_jpeg_quality`; ``seed`` is two integers that decide alone."""
     return _stateless("jpeg_quality", image, seed, **_qualities(min_jpeg_quality, max_jpeg_quality))
+
+
+class DistortedBoundingBox(NamedTuple):
+    """A random window of an image.
+
+    Attributes:
+        begin: First row and column and 0, for `slice`.
+        size: Number of rows and columns and -1, for `slice`.
+        bboxes: The window as a box for drawing: float32 ``[1, 1, 4]``, in fractions of the image.
+    """
+
+    begin: Tensor
+    size: Tensor
+    bboxes: Tensor
+
+
+def _distorted(
+    name: str,
+    image_size: Any,
+    boxes: Any,
+    min_object_covered: Any,
+    more: list[Tensor],
+    attrs: dict[str, Any],
+) -> DistortedBoundingBox:
+    inputs = [
+        shape_tensor(image_size),
+        convert_to_tensor(boxes, dtypes.float32),
+        convert_to_tensor(min_object_covered, dtypes.float32),
+        *more,
+    ]
+    for key in ("aspect_ratio_range", "area_range"):
+        if attrs[key] is not None:
+            attrs[key] = [float(v) for v in attrs[key]]
+    return DistortedBoundingBox(*_trace.call_n(f"image.{name}", inputs, attrs))
+
+
+def sample_distorted_bounding_box(
+    image_size: Any,
+    bounding_boxes: Any,
+    seed: int | None = 0,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = None,
+    area_range: Any = None,
+    max_attempts: int | None = None,
+    use_image_if_no_bounding_boxes: bool | None = None,
+    name: str | None = None,
+) -> DistortedBoundingBox:
+    """Draws a window of random size, ratio of sides and place that shows enough of some object.
+
+    Args:
+        image_size: Height, width and channels, of an integer dtype.
+        bounding_boxes: float32 ``[batch, n, 4]``: objects as top, left, bottom and right, in
+            fractions of the image.
+        seed: The op's seed; ``None`` or 0 draws anew in every run.
+        min_object_covered: The share of some object that the window has to show.
+        aspect_ratio_range: Least and largest width / height; ``(0.75, 1.33)`` if not given.
+        area_range: Least and largest share of the image's area; ``(0.05, 1)`` if not given.
+        max_attempts: Draws before the whole image is taken; 100 if not given.
+        use_image_if_no_bounding_boxes: Whether the whole image is the object where none is given;
+            otherwise that is an error.
+        name: Accepted for TensorFlow's sake.
+
+    Returns:
+        ``(begin, size, bboxes)``: the first two for `slice`, of the dtype of ``image_size``.
+    """
+    attrs = {
+        "seed": seed_attr(seed) if seed else None,
+        "aspect_ratio_range": aspect_ratio_range,
+        "area_range": area_range,
+        "max_attempts": max_attempts,
+        "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes,
+    }
+    op = "sample_distorted_bounding_box"
+    return _distorted(op, image_size, bounding_boxes, min_object_covered, [], attrs)
+
+
+def stateless_sample_distorted_bounding_box(
+    image_size: Any,
+    bounding_boxes: Any,
+    seed: Any,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = None,
+    area_range: Any = None,
+    max_attempts: int | None = None,
+    use_image_if_no_bounding_boxes: bool | None = None,
+    name: str | None = None,
+) -> DistortedBoundingBox:
+    """As `sample_distorted_bounding_box`; ``seed`` is two integers that decide alone."""
+    attrs = {
+        "aspect_ratio_range": aspect_ratio_range,
+        "area_range": area_range,
+        "max_attempts": max_attempts,
+        "use_image_if_no_bounding_boxes": use_image_if_no_bounding_boxes,
+    }
+    op = "stateless_sample_distorted_bounding_box"
+    more = [convert_to_tensor(seed)]
+    return _distorted(op, image_size, bounding_boxes, min_object_covered, more, attrs)

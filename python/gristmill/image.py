@@ -5,9 +5,10 @@ An image is ``[height, width, channels]``; most functions also take batches of i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace, dtypes
+from gristmill._absent import lookup as _lookup
 from gristmill._image_random import (
     random_brightness,
     random_contrast,
@@ -17,6 +18,7 @@ from gristmill._image_random import (
     random_hue,
     random_jpeg_quality,
     random_saturation,
+    sample_distorted_bounding_box,
     stateless_random_brightness,
     stateless_random_contrast,
     stateless_random_crop,
@@ -25,6 +27,7 @@ from gristmill._image_random import (
     stateless_random_hue,
     stateless_random_jpeg_quality,
     stateless_random_saturation,
+    stateless_sample_distorted_bounding_box,
 )
 from gristmill.convert import convert_to_tensor, shape_tensor
 from gristmill.dtypes import DTypeLike
@@ -84,6 +87,7 @@ __all__ = [
     "rgb_to_grayscale",
     "rgb_to_hsv",
     "rot90",
+    "sample_distorted_bounding_box",
     "stateless_random_brightness",
     "stateless_random_contrast",
     "stateless_random_crop",
@@ -92,6 +96,7 @@ __all__ = [
     "stateless_random_hue",
     "stateless_random_jpeg_quality",
     "stateless_random_saturation",
+    "stateless_sample_distorted_bounding_box",
     "total_variation",
     "transpose",
 ]
@@ -348,3 +353,7 @@ def per_image_standardization(image: Any) -> Tensor:
 def total_variation(images: Any, name: str | None = None) -> Tensor:
     """Returns the sum of the absolute differences of neighbouring pixels of each image."""
     return _call("total_variation", [convert_to_tensor(images)])
+
+
+if not TYPE_CHECKING:
+    __getattr__ = _lookup("image", __name__)

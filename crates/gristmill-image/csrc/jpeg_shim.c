@@ -39,7 +39,8 @@ struct gm_decoder {
   int created;
   gm_decode_options options;
   int channels;
-  uint32_t height, width, skipped;
+  /* Of what is delivered; rows passed over before it; where it starts in libjpeg's rows. */
+  uint32_t height, width, skipped, offset;
   JSAMPLE *row;
 };
 
@@ -163,6 +164,54 @@ static int crop_fits(const gm_decode_options *o, JDIMENSION width, JDIMENSION he
          (int64_t)o->crop_x + o->crop_width <= (int64_t)width;
 }
 
+/* Whether libjpeg will smooth the blocks of a progressive file whose scans do not bring every coefficient: then blocks
+ * further away count too. */
+static int may_smooth(const struct jpeg_decompress_struct *info) {
+  if (!info->progressive_mode || info->coef_bits == NULL) return 0;
+  for (int c = 0; c < info->num_components; c++) {
+    for (int k = 0; k < DCTSIZE2; k++) {
+      if (info->coef_bits[c][k] != 0) return 1;
+    }
+  }
+  return 0;
+}
+
+/* Passes over the rows and columns outside the window. Inside the caller's setjmp. */
+static int start_crop(gm_decoder *decoder) {
+  struct jpeg_decompress_struct *info = &decoder->info;
+  const gm_decode_options *o = &decoder->options;
+  JDIMENSION x = (JDIMENSION)o->crop_x, width = (JDIMENSION)o->crop_width, y = (JDIMENSION)o->crop_y;
+  decoder->height = (uint32_t)o->crop_height;
+  decoder->width = (uint32_t)o->crop_width;
+  JDIMENSION end = x + width, above = 0;
+  if (o->exact) {
+    if (may_smooth(info)) {
+      x = 0;
+      end = info->output_width;
+      above = y;
+    } else {
+      /* Smooth enlarging of the colour planes looks at the neighbours. */
+      if (x > 0) x--;
+      if (end < info->output_width) end++;
+      if (y > 0) above = 1;
+    }
+  }
+  width = end - x;
+  /* Moves the left edge to a block border and widens the rows accordingly. */
+  if (x > 0 || end < info->output_width) jpeg_crop_scanline(info, &x, &width);
+  decoder->offset = (uint32_t)o->crop_x - x;
+  decoder->skipped = y;
+  if (jpeg_skip_scanlines(info, y - above) != y - above) return GM_LIBRARY;
+  if (above > 0) {
+    decoder->row = malloc((size_t)info->output_width * 4);
+    if (decoder->row == NULL) return GM_MEMORY;
+    for (; above > 0; above--) {
+      if (jpeg_read_scanlines(info, &decoder->row, 1) != 1) return GM_LIBRARY;
+    }
+  }
+  return GM_OK;
+}
+
 int gm_decoder_start(gm_decoder *decoder, const gm_decode_options *options, uint32_t shape[3]) {
   struct jpeg_decompress_struct *info = &decoder->info;
   decoder->options = *options;
@@ -197,15 +246,11 @@ int gm_decoder_start(gm_decoder *decoder, const gm_decode_options *options, uint
   decoder->height = info->output_height;
   decoder->width = info->output_width;
   decoder->skipped = 0;
+  decoder->offset = 0;
   if (options->crop) {
     if (!crop_fits(options, info->output_width, info->output_height)) return GM_CROP;
-    JDIMENSION x = (JDIMENSION)options->crop_x, width = (JDIMENSION)options->crop_width;
-    decoder->height = (uint32_t)options->crop_height;
-    decoder->width = (uint32_t)options->crop_width;
-    /* Moves the left edge to a block border and widens the rows accordingly. */
-    jpeg_crop_scanline(info, &x, &width);
-    decoder->skipped = jpeg_skip_scanlines(info, (JDIMENSION)options->crop_y);
-    if (decoder->skipped != (uint32_t)options->crop_y) return GM_LIBRARY;
+    int result = start_crop(decoder);
+    if (result != GM_OK) return result;
   }
   shape[0] = decoder->height;
   shape[1] = decoder->width;
@@ -220,6 +265,11 @@ static void rgb_of_cmyk(const JSAMPLE *in, uint8_t *out, uint32_t width, int inv
   }
 }
 
+/* Whether libjpeg's rows are not what is delivered. */
+static int needs_row(const gm_decoder *decoder) {
+  return decoder->info.out_color_space == JCS_CMYK || decoder->info.output_width != decoder->width;
+}
+
 /* One line (or a few, where libjpeg writes in place); how many, 0 at a premature end. */
 static JDIMENSION read_lines(gm_decoder *decoder, uint8_t *line, JDIMENSION wanted) {
   struct jpeg_decompress_struct *info = &decoder->info;
@@ -231,7 +281,7 @@ static JDIMENSION read_lines(gm_decoder *decoder, uint8_t *line, JDIMENSION want
     return jpeg_read_scanlines(info, rows, wanted);
   }
   int cmyk = info->out_color_space == JCS_CMYK;
-  size_t offset = (size_t)(info->output_width - decoder->width) * (size_t)(cmyk ? 4 : decoder->channels);
+  size_t offset = (size_t)decoder->offset * (size_t)(cmyk ? 4 : decoder->channels);
   JDIMENSION read = jpeg_read_scanlines(info, &decoder->row, 1);
   if (read > 0) {
     if (cmyk) rgb_of_cmyk(decoder->row + offset, line, decoder->width, info->saw_Adobe_marker);
@@ -240,13 +290,39 @@ static JDIMENSION read_lines(gm_decoder *decoder, uint8_t *line, JDIMENSION want
   return read;
 }
 
+static int is_restart(int code) { return code >= JPEG_RST0 && code <= JPEG_RST0 + 7; }
+
+/* Whether what follows the window cannot make decoding fail: the data of the one scan go on to an end marker, or those of
+ * several scans have all been read. What
+ * entropy coding finds wrong in them is a warning and nothing more, and no decoder of such data gets past that marker. */
+static int rest_is_sound(const struct jpeg_decompress_struct *info) {
+  const JOCTET *at = info->src->next_input_byte;
+  size_t left = info->src->bytes_in_buffer;
+  if (jpeg_has_multiple_scans((j_decompress_ptr)info)) return jpeg_input_complete((j_decompress_ptr)info);
+  if (info->progressive_mode || info->arith_code) return 0;
+  if (info->unread_marker == JPEG_EOI) return 1;
+  if (info->unread_marker != 0 && !is_restart(info->unread_marker)) return 0;
+  while (left > 1) {
+    const JOCTET *mark = memchr(at, 0xFF, left - 1);
+    if (mark == NULL) return 0;
+    JOCTET code = mark[1];
+    if (code == JPEG_EOI) return 1;
+    if (code != 0 && code != 0xFF && !is_restart(code)) return 0;
+    /* A second 0xFF is padding before the code. */
+    const JOCTET *next = code == 0xFF ? mark + 1 : mark + 2;
+    left -= (size_t)(next - at);
+    at = next;
+  }
+  return 0;
+}
+
 int gm_decoder_read(gm_decoder *decoder, uint8_t *pixels, uint32_t *rows_read) {
   struct jpeg_decompress_struct *info = &decoder->info;
   size_t stride = (size_t)decoder->width * (size_t)decoder->channels;
   JDIMENSION end = decoder->skipped + decoder->height;
   int complete = 1;
   *rows_read = 0;
-  if (info->out_color_space == JCS_CMYK || info->output_width != decoder->width) {
+  if (decoder->row == NULL && needs_row(decoder)) {
     decoder->row = malloc((size_t)info->output_width * 4);
     if (decoder->row == NULL) return GM_MEMORY;
   }
@@ -270,12 +346,44 @@ int gm_decoder_read(gm_decoder *decoder, uint8_t *pixels, uint32_t *rows_read) {
     info->output_scanline = end;
     complete = 1;
   }
+  if (decoder->options.exact) {
+    *rows_read = rows;
+    return complete && rest_is_sound(info) ? GM_OK : GM_LIBRARY;
+  }
+  /* Passing over all that is left reads none of it. */
   if (decoder->options.crop && info->output_scanline < info->output_height) {
     jpeg_skip_scanlines(info, info->output_height - (JDIMENSION)decoder->options.crop_y -
                                 (JDIMENSION)decoder->options.crop_height);
   }
   if (complete) jpeg_finish_decompress(info);
   *rows_read = rows;
+  return GM_OK;
+}
+
+int gm_decoder_rows(gm_decoder *decoder, uint8_t *pixels, uint32_t rows) {
+  struct jpeg_decompress_struct *info = &decoder->info;
+  size_t stride = (size_t)decoder->width * (size_t)decoder->channels;
+  JDIMENSION start = info->output_scanline;
+  if (decoder->row == NULL && needs_row(decoder)) {
+    decoder->row = malloc((size_t)info->output_width * 4);
+    if (decoder->row == NULL) return GM_MEMORY;
+  }
+  if (setjmp(decoder->error.jump)) return GM_LIBRARY;
+  while (info->output_scanline < start + rows) {
+    JDIMENSION at = info->output_scanline - start;
+    if (read_lines(decoder, pixels + at * stride, rows - at) == 0) return GM_LIBRARY;
+  }
+  return GM_OK;
+}
+
+int gm_decoder_end(gm_decoder *decoder) {
+  struct jpeg_decompress_struct *info = &decoder->info;
+  if (setjmp(decoder->error.jump)) return GM_LIBRARY;
+  if (decoder->options.exact) return rest_is_sound(info) ? GM_OK : GM_LIBRARY;
+  if (decoder->options.crop && info->output_scanline < info->output_height) {
+    jpeg_skip_scanlines(info, info->output_height - info->output_scanline);
+  }
+  jpeg_finish_decompress(info);
   return GM_OK;
 }
 

@@ -23,6 +23,7 @@ typedef struct gm_decode_options {
   int32_t accurate_dct;
   int32_t crop;             /* the four numbers below count */
   int32_t crop_y, crop_x, crop_height, crop_width;
+  int32_t exact;            /* the window has the pixels of the whole image, at its edges too */
   int64_t limit;            /* height * width * components has to stay below this */
 } gm_decode_options;
 
@@ -45,6 +46,9 @@ const char *gm_decoder_message(const gm_decoder *decoder);
 int gm_decoder_shape(gm_decoder *decoder, uint32_t shape[3]);
 int gm_decoder_start(gm_decoder *decoder, const gm_decode_options *options, uint32_t shape[3]);
 int gm_decoder_read(gm_decoder *decoder, uint8_t *pixels, uint32_t *rows_read);
+/* The next rows, all of them or GM_LIBRARY; then, after the last row, whether the whole file is sound. */
+int gm_decoder_rows(gm_decoder *decoder, uint8_t *pixels, uint32_t rows);
+int gm_decoder_end(gm_decoder *decoder);
 
 int gm_encode(const uint8_t *pixels, uint32_t height, uint32_t width, uint32_t channels,
               const gm_encode_options *options, uint8_t **bytes, size_t *length, char message[200]);

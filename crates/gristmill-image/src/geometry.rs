@@ -20,6 +20,28 @@ pub struct Window {
     pub width: usize,
 }
 
+impl Window {
+    /// All of an image.
+    #[must_use]
+    pub fn whole(height: usize, width: usize) -> Self {
+        Self { y: 0, x: 0, height, width }
+    }
+
+    /// Whether it lies in an image of that size and is not empty.
+    #[must_use]
+    pub fn fits(&self, height: usize, width: usize) -> bool {
+        let inside =
+            |at: usize, n: usize, side: usize| n > 0 && at.checked_add(n).is_some_and(|end| end <= side);
+        inside(self.y, self.height, height) && inside(self.x, self.width, width)
+    }
+
+    /// The window `inner` of this one, in the coordinates of the image.
+    #[must_use]
+    pub fn part(&self, inner: Self) -> Self {
+        Self { y: self.y + inner.y, x: self.x + inner.x, ..inner }
+    }
+}
+
 fn check(src: &[u8], from: Size, dst: &[u8], to: Size) -> Result<()> {
     if from.samples() == Some(src.len()) && to.samples() == Some(dst.len()) {
         return Ok(());

@@ -5,6 +5,7 @@
 //! knows the shape, so that it can write straight into its place in a batch.
 
 pub mod bmp;
+pub mod chain;
 pub mod color;
 pub mod convert;
 pub mod decode_any;

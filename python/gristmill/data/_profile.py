@@ -77,14 +77,15 @@ def profile(dataset: Dataset, elements: int | None) -> str:
     stages = pass_.report()["stages"]
     pass_.close()
     lines = [f"{taken} elements in {seconds:.3f} s, {taken / seconds:.1f} a second"]
+    width = max([len("stage"), *(len(s["name"]) for s in stages)])
     lines.append(
-        f"{'stage':20} {'elements':>10} {'busy s':>8} {'wait s':>8} {'in':>9} {'out':>9} "
+        f"{'stage':{width}} {'elements':>10} {'busy s':>8} {'wait s':>8} {'in':>9} {'out':>9} "
         f"{'copied':>9} {'held':>9} {'faults':>8} {'ahead':>6}"
     )
     for s in stages:
         out = max(s["bytes_out"], s["bytes_written"])
         lines.append(
-            f"{s['name']:20.20} {s['elements']:>10} {s['busy_ns'] / 1e9:>8.3f} "
+            f"{s['name']:{width}} {s['elements']:>10} {s['busy_ns'] / 1e9:>8.3f} "
             f"{s['wait_ns'] / 1e9:>8.3f} {_bytes(s['bytes_in']):>9} {_bytes(out):>9} "
             f"{_bytes(s['bytes_copied']):>9} {_bytes(s['bytes_held_most']):>9} "
             f"{s['page_faults']:>8} {_ahead(s):>6}"

@@ -102,7 +102,7 @@ impl JpegOptions {
         Ok(())
     }
 
-    fn raw(&self) -> ffi::DecodeOptions {
+    pub(super) fn raw(&self) -> ffi::DecodeOptions {
         let crop = self.crop.unwrap_or(Crop { y: 0, x: 0, height: 0, width: 0 });
         ffi::DecodeOptions {
             channels: self.channels as i32,
@@ -115,6 +115,7 @@ impl JpegOptions {
             crop_x: crop.x,
             crop_height: crop.height,
             crop_width: crop.width,
+            exact: 0,
             limit: MAX_SAMPLES as i64,
         }
     }

@@ -22,6 +22,7 @@ pub(super) struct DecodeOptions {
     pub(super) crop_x: i32,
     pub(super) crop_height: i32,
     pub(super) crop_width: i32,
+    pub(super) exact: i32,
     pub(super) limit: i64,
 }
 
@@ -63,6 +64,8 @@ unsafe extern "C" {
     fn gm_decoder_shape(decoder: *mut RawDecoder, shape: *mut u32) -> c_int;
     fn gm_decoder_start(decoder: *mut RawDecoder, options: *const DecodeOptions, shape: *mut u32) -> c_int;
     fn gm_decoder_read(decoder: *mut RawDecoder, pixels: *mut u8, rows_read: *mut u32) -> c_int;
+    fn gm_decoder_rows(decoder: *mut RawDecoder, pixels: *mut u8, rows: u32) -> c_int;
+    fn gm_decoder_end(decoder: *mut RawDecoder) -> c_int;
     fn gm_encode(
         pixels: *const u8,
         height: u32,
@@ -159,6 +162,54 @@ impl<'a> Decoder<'a> {
         let code = unsafe { gm_decoder_read(self.raw.as_ptr(), pixels.as_mut_ptr(), &raw mut rows) };
         self.result(code)?;
         Ok(rows)
+    }
+}
+
+/// A started decoder that gives its rows in bands.
+pub(super) struct Bands<'a> {
+    decoder: Decoder<'a>,
+    row: usize,
+    left: usize,
+}
+
+impl<'a> Bands<'a> {
+    /// Of a decoder that was started and told this shape.
+    pub(super) fn new(decoder: Decoder<'a>, shape: [u32; 3]) -> Self {
+        let [height, width, channels] = shape.map(|n| n as usize);
+        assert_eq!(Some(height * width * channels), decoder.size, "the shape is the one that `start` told");
+        Self { decoder, row: width * channels, left: height }
+    }
+
+    /// Decodes the next rows, as many as fit exactly into `pixels`.
+    ///
+    /// # Panics
+    ///
+    /// When `pixels` is no whole number of rows, or more than are left.
+    pub(super) fn next(&mut self, pixels: &mut [u8]) -> Result<(), Failure> {
+        let rows = pixels.len() / self.row;
+        assert!(
+            rows * self.row == pixels.len() && rows <= self.left,
+            "whole rows, and not more than there are"
+        );
+        self.left -= rows;
+        // SAFETY: the decoder was started, is not past its end, and `pixels` has room for that many rows.
+        let code = unsafe { gm_decoder_rows(self.decoder.raw.as_ptr(), pixels.as_mut_ptr(), rows as u32) };
+        if code != 0 {
+            self.left = 0;
+        }
+        self.decoder.result(code)
+    }
+
+    /// After the last row: whether the rest of the file is sound.
+    ///
+    /// # Panics
+    ///
+    /// When rows are left.
+    pub(super) fn end(self) -> Result<(), Failure> {
+        assert_eq!(self.left, 0, "all rows were read");
+        // SAFETY: the decoder was started and its rows are read.
+        let code = unsafe { gm_decoder_end(self.decoder.raw.as_ptr()) };
+        self.decoder.result(code)
     }
 }
 

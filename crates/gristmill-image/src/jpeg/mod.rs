@@ -3,9 +3,11 @@
 mod decode;
 mod encode;
 mod ffi;
+mod region;
 
 pub use decode::{Crop, DctMethod, JpegOptions, decode, shape};
 pub use encode::{DensityUnit, EncodeFormat, EncodeOptions, encode};
+pub use region::{decode_region, decode_rows, output_shape};
 
 /// Whether `contents` starts as a JPEG does, as `tf.io.is_jpeg` has it.
 #[must_use]

@@ -1,15 +1,16 @@
 //! Bilinear without antialiasing (`tensorflow/core/kernels/image/resize_bilinear_op.cc`), the method that training
 //! pipelines use most.
 
+use super::rgb8::lerp_columns_rgb8;
 use super::simd::{lerp_columns, lerp_columns_padded, lerp_rows, to_f32};
 use super::{Sample, Scratch, Size, Tap, check, step};
 use crate::Result;
 
 /// Room after a row for loads and stores of four samples.
-const PADDING: usize = 4;
+pub(crate) const PADDING: usize = 4;
 
 /// Position `i` of `to` in a dimension of `from`: the two neighbours and the share of the second.
-fn tap(i: usize, from: usize, step: f32, unit: usize) -> Tap {
+pub(crate) fn tap(i: usize, from: usize, step: f32, unit: usize) -> Tap {
     let at = (i as f32 + 0.5) * step - 0.5;
     let low = at.floor();
     let limit = from as f32 - 1.0;
@@ -20,6 +21,9 @@ fn tap(i: usize, from: usize, step: f32, unit: usize) -> Tap {
 
 /// Interpolates one source row between its columns into `out` (padded).
 fn columns<T: Sample>(row: &[T], taps: &[Tap], channels: usize, widened: &mut Vec<f32>, out: &mut [f32]) {
+    if let (3, Some(bytes)) = (channels, T::as_bytes(row)) {
+        return lerp_columns_rgb8(bytes, taps, out);
+    }
     // Up to four channels a pixel fits into one vector register, once the row is f32; converting the whole row pays
     // unless most of it is skipped.
     if channels > 1 && channels <= 4 && row.len() <= 3 * taps.len() * channels {

@@ -8,13 +8,15 @@ mod bicubic;
 mod bilinear;
 mod kernels;
 mod nearest;
+pub(crate) mod rgb8;
 mod sample;
 mod scale;
-mod simd;
+pub(crate) mod simd;
 
 pub use area::resize_area;
 pub use bicubic::resize_bicubic;
 pub use bilinear::resize_bilinear;
+pub(crate) use bilinear::{PADDING, tap};
 pub use kernels::Kernel;
 pub use nearest::resize_nearest;
 pub use sample::Sample;
@@ -107,14 +109,14 @@ pub struct Scratch {
 
 /// Where a bilinear sample comes from: two source positions (times channels) and the share of the second.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Tap {
-    low: u32,
-    high: u32,
-    fraction: f32,
+pub(crate) struct Tap {
+    pub(crate) low: u32,
+    pub(crate) high: u32,
+    pub(crate) fraction: f32,
 }
 
 /// TensorFlow's `size_in / float(size_out)`.
-fn step(from: usize, to: usize) -> f32 {
+pub(crate) fn step(from: usize, to: usize) -> f32 {
     from as f32 / to as f32
 }
 

@@ -6,6 +6,12 @@ use half::{bf16, f16};
 pub trait Sample: Copy + Default + PartialEq + Send + Sync + 'static {
     /// The value as TensorFlow's `static_cast<float>`.
     fn to_f32(self) -> f32;
+
+    /// The samples as bytes, if that is what they are.
+    #[doc(hidden)]
+    fn as_bytes(_: &[Self]) -> Option<&[u8]> {
+        None
+    }
 }
 
 macro_rules! sample {
@@ -19,7 +25,18 @@ macro_rules! sample {
     };
 }
 
-sample!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+impl Sample for u8 {
+    #[inline(always)]
+    fn to_f32(self) -> f32 {
+        f32::from(self)
+    }
+
+    fn as_bytes(samples: &[Self]) -> Option<&[u8]> {
+        Some(samples)
+    }
+}
+
+sample!(i8, u16, i16, u32, i32, u64, i64, f32, f64);
 
 impl Sample for f16 {
     #[inline(always)]

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::{Sample, Tap};
+use half::bf16;
 
 /// Declares `$name` as the one of two compilations of `$body` that this machine can run.
 macro_rules! dispatched {
@@ -28,7 +29,7 @@ macro_rules! dispatched {
 
 dispatched! {
     /// Samples to `f32`.
-    pub(super) fn to_f32<T>(src: &[T], dst: &mut [f32]) = to_f32_body
+    pub(crate) fn to_f32<T>(src: &[T], dst: &mut [f32]) = to_f32_body
 }
 
 #[inline(always)]
@@ -40,7 +41,7 @@ fn to_f32_body<T: Sample>(src: &[T], dst: &mut [f32]) {
 
 dispatched! {
     /// `dst = a + (b - a) * fraction`, sample by sample.
-    pub(super) fn lerp_rows(a: &[f32], b: &[f32], fraction: f32, dst: &mut [f32]) = lerp_rows_body
+    pub(crate) fn lerp_rows(a: &[f32], b: &[f32], fraction: f32, dst: &mut [f32]) = lerp_rows_body
 }
 
 #[inline(always)]
@@ -53,7 +54,7 @@ fn lerp_rows_body(a: &[f32], b: &[f32], fraction: f32, dst: &mut [f32]) {
 dispatched! {
     /// One row of pixels of up to four channels interpolated between columns. `row` is the source row and `dst` the
     /// result, each followed by at least four samples that may be read (or written) but do not count.
-    pub(super) fn lerp_columns_padded(row: &[f32], taps: &[Tap], channels: usize, dst: &mut [f32]) = lerp_columns_padded_body
+    pub(crate) fn lerp_columns_padded(row: &[f32], taps: &[Tap], channels: usize, dst: &mut [f32]) = lerp_columns_padded_body
 }
 
 #[inline(always)]
@@ -83,7 +84,7 @@ fn lerp_columns_padded_body(row: &[f32], taps: &[Tap], channels: usize, dst: &mu
 dispatched! {
     /// One row interpolated between columns straight from the samples: for many channels, and where only few of the
     /// columns are needed.
-    pub(super) fn lerp_columns<T>(row: &[T], taps: &[Tap], channels: usize, dst: &mut [f32]) = lerp_columns_body
+    pub(crate) fn lerp_columns<T>(row: &[T], taps: &[Tap], channels: usize, dst: &mut [f32]) = lerp_columns_body
 }
 
 #[inline(always)]
@@ -119,7 +120,7 @@ fn columns_of<T: Sample, const C: usize>(row: &[T], taps: &[Tap], dst: &mut [f32
 
 dispatched! {
     /// `dst += src * weight`, sample by sample.
-    pub(super) fn add_scaled<T>(src: &[T], weight: f32, dst: &mut [f32]) = add_scaled_body
+    pub(crate) fn add_scaled<T>(src: &[T], weight: f32, dst: &mut [f32]) = add_scaled_body
 }
 
 #[inline(always)]
@@ -131,7 +132,7 @@ fn add_scaled_body<T: Sample>(src: &[T], weight: f32, dst: &mut [f32]) {
 
 dispatched! {
     /// `dst = a * w[0] + b * w[1] + c * w[2] + d * w[3]`, sample by sample and in this order.
-    pub(super) fn weigh_rows<T>(rows: [&[T]; 4], weights: [f32; 4], dst: &mut [f32]) = weigh_rows_body
+    pub(crate) fn weigh_rows<T>(rows: [&[T]; 4], weights: [f32; 4], dst: &mut [f32]) = weigh_rows_body
 }
 
 #[inline(always)]
@@ -143,5 +144,99 @@ fn weigh_rows_body<T: Sample>(rows: [&[T]; 4], weights: [f32; 4], dst: &mut [f32
             + b.to_f32() * weights[1]
             + c.to_f32() * weights[2]
             + d.to_f32() * weights[3];
+    }
+}
+
+/// An operator of a sample `x` and a number `c`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operator {
+    /// `x + c`
+    Add,
+    /// `x - c`
+    Subtract,
+    /// `c - x`
+    SubtractFrom,
+    /// `x * c`
+    Multiply,
+    /// `x / c`
+    Divide,
+    /// `c / x`
+    DivideInto,
+}
+
+macro_rules! operate {
+    ($operator:expr, $row:expr, $others:expr) => {
+        match $operator {
+            Operator::Add => $row.iter_mut().zip($others).for_each(|(x, c)| *x += c),
+            Operator::Subtract => $row.iter_mut().zip($others).for_each(|(x, c)| *x -= c),
+            Operator::SubtractFrom => $row.iter_mut().zip($others).for_each(|(x, c)| *x = c - *x),
+            Operator::Multiply => $row.iter_mut().zip($others).for_each(|(x, c)| *x *= c),
+            Operator::Divide => $row.iter_mut().zip($others).for_each(|(x, c)| *x /= c),
+            Operator::DivideInto => $row.iter_mut().zip($others).for_each(|(x, c)| *x = c / *x),
+        }
+    };
+}
+
+dispatched! {
+    /// The operator with one number for all samples.
+    pub(crate) fn with_one(operator: Operator, other: f32, row: &mut [f32]) = with_one_body
+}
+
+#[inline(always)]
+fn with_one_body(operator: Operator, other: f32, row: &mut [f32]) {
+    operate!(operator, row, std::iter::repeat(other));
+}
+
+dispatched! {
+    /// The operator sample by sample.
+    pub(crate) fn with_many(operator: Operator, others: &[f32], row: &mut [f32]) = with_many_body
+}
+
+#[inline(always)]
+fn with_many_body(operator: Operator, others: &[f32], row: &mut [f32]) {
+    operate!(operator, row, others);
+}
+
+/// The bits of the nearest bfloat16, ties to even; NaN stays NaN.
+#[inline(always)]
+fn bf16_bits(v: f32) -> u32 {
+    let bits = v.to_bits();
+    let rounded = bits.wrapping_add(0x7FFF + (bits >> 16 & 1)) >> 16;
+    if bits & 0x7FFF_FFFF > 0x7F80_0000 { bits >> 16 | 0x40 } else { rounded }
+}
+
+dispatched! {
+    /// Samples to the nearest bfloat16.
+    pub(crate) fn to_bf16(src: &[f32], dst: &mut [bf16]) = to_bf16_body
+}
+
+#[inline(always)]
+fn to_bf16_body(src: &[f32], dst: &mut [bf16]) {
+    for (d, s) in dst.iter_mut().zip(src) {
+        *d = bf16::from_bits(bf16_bits(*s) as u16);
+    }
+}
+
+dispatched! {
+    /// Samples to the nearest value that a bfloat16 has.
+    pub(crate) fn round_bf16(row: &mut [f32]) = round_bf16_body
+}
+
+#[inline(always)]
+fn round_bf16_body(row: &mut [f32]) {
+    for v in row {
+        *v = f32::from_bits(bf16_bits(*v) << 16);
+    }
+}
+
+dispatched! {
+    /// Samples cut towards zero to 8 bits, with the limits for what lies outside.
+    pub(crate) fn to_u8(src: &[f32], dst: &mut [u8]) = to_u8_body
+}
+
+#[inline(always)]
+fn to_u8_body(src: &[f32], dst: &mut [u8]) {
+    for (d, s) in dst.iter_mut().zip(src) {
+        *d = *s as u8;
     }
 }

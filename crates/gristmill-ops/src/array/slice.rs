@@ -3,7 +3,7 @@
 use super::support::writer::View;
 use super::support::{kernel_of, shapes};
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpDef};
-use gristmill_types::{Error, PartialShape, Result, Spec};
+use gristmill_types::{Error, PartialShape, Result, Spec, Value};
 
 pub(crate) static OP: OpDef = OpDef {
     name: "slice",
@@ -64,17 +64,20 @@ fn infer(args: &[Arg], _: &Attrs) -> Result<Vec<Spec>> {
     Ok(vec![Spec::tensor(spec.dtype(), PartialShape::new(dims))])
 }
 
+/// Start and size along every dimension of a tensor of that shape; the inputs are those of the op.
+pub(crate) fn parts(dims: &[usize], inputs: &[Value]) -> Result<Vec<(usize, usize)>> {
+    let (begin, size) = (inputs[1].tensor()?.to_i64s()?, inputs[2].tensor()?.to_i64s()?);
+    if begin.len() != dims.len() || size.len() != dims.len() {
+        return Err(wrong_rank(dims.len(), begin.len(), size.len()));
+    }
+    dims.iter().enumerate().map(|(i, &dim)| part(i, dim, begin[i], size[i])).collect()
+}
+
 fn kernel(_: &[Arg], _: &Attrs) -> Result<Box<dyn Kernel>> {
     kernel_of(|inputs, out| {
         let t = inputs[0].tensor()?;
-        let (begin, size) = (inputs[1].tensor()?.to_i64s()?, inputs[2].tensor()?.to_i64s()?);
-        let rank = t.shape().rank();
-        if begin.len() != rank || size.len() != rank {
-            return Err(wrong_rank(rank, begin.len(), size.len()));
-        }
         let mut view = View::of(t.shape());
-        for (i, dim) in view.dims.iter_mut().enumerate() {
-            let (at, n) = part(i, dim.0, begin[i], size[i])?;
+        for (dim, (at, n)) in view.dims.iter_mut().zip(parts(t.dims(), inputs)?) {
             view.start += at * dim.1;
             dim.0 = n;
         }

@@ -3,7 +3,7 @@
 use super::support::writer::View;
 use super::support::{kernel_of, shapes};
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, OpDef};
-use gristmill_types::{Error, PartialShape, Result, Shape, Spec};
+use gristmill_types::{Error, PartialShape, Result, Shape, Spec, Value};
 
 pub(crate) static OP: OpDef = OpDef {
     name: "strided_slice",
@@ -173,18 +173,31 @@ fn check_lengths(entries: usize, mut lengths: impl Iterator<Item = usize>) -> Re
     }
 }
 
+fn cuts_of(dims: &[usize], inputs: &[Value], masks: &Masks) -> Result<Vec<Cut>> {
+    let v = inputs[1..].iter().map(|v| v.tensor()?.to_i64s()).collect::<Result<Vec<_>>>()?;
+    check_lengths(v[0].len(), v.iter().map(Vec::len))?;
+    let bounds = Bounds { entries: v[0].len(), begin: Some(&v[0]), end: Some(&v[1]), strides: Some(&v[2]) };
+    let dims: Vec<_> = dims.iter().map(|&d| Some(d)).collect();
+    cuts(&dims, &bounds, masks)
+}
+
+/// Start and size along every dimension of a tensor of that shape, where the slice takes a box of it; the inputs are
+/// those of the op.
+pub(crate) fn parts(dims: &[usize], inputs: &[Value], attrs: &Attrs) -> Result<Option<Vec<(usize, usize)>>> {
+    let part = |cut| match cut {
+        Cut::Range { start, step: 1, size, .. } => Some((usize::try_from(start?).ok()?, size?)),
+        _ => None,
+    };
+    Ok(cuts_of(dims, inputs, &Masks::of(attrs)?)?.into_iter().map(part).collect())
+}
+
 fn kernel(_: &[Arg], attrs: &Attrs) -> Result<Box<dyn Kernel>> {
     let masks = Masks::of(attrs)?;
     kernel_of(move |inputs, out| {
         let t = inputs[0].tensor()?;
-        let v = inputs[1..].iter().map(|v| v.tensor()?.to_i64s()).collect::<Result<Vec<_>>>()?;
-        check_lengths(v[0].len(), v.iter().map(Vec::len))?;
-        let bounds =
-            Bounds { entries: v[0].len(), begin: Some(&v[0]), end: Some(&v[1]), strides: Some(&v[2]) };
-        let dims: Vec<_> = t.dims().iter().map(|&d| Some(d)).collect();
         let from = View::of(t.shape());
         let mut view = View { start: 0, dims: Vec::new() };
-        for c in cuts(&dims, &bounds, &masks)? {
+        for c in cuts_of(t.dims(), inputs, &masks)? {
             match c {
                 Cut::New => view.dims.push((1, 0)),
                 Cut::One { dim, at } => view.start += at.unwrap_or(0) as usize * from.dims[dim].1,

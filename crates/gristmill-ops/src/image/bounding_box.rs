@@ -91,20 +91,25 @@ fn infer_pad(args: &[Arg], _: &Attrs) -> Specs {
 }
 
 /// Offset and target of both directions, checked.
-fn window(inputs: &[Value], images: Images, side: Side) -> Result<((usize, usize), (usize, usize))> {
+fn window(inputs: &[Value], (h, w): (usize, usize), side: Side) -> Result<((usize, usize), (usize, usize))> {
     let int = |i: usize| scalar_int(inputs[i].tensor()?, INPUTS[i].name).map(Some);
-    let (h, w) = images.sides();
     let (y, height) = side("height", int(1)?, int(3)?, Some(h))?;
     let (x, width) = side("width", int(2)?, int(4)?, Some(w))?;
     Ok(((y, x), (height, width)))
+}
+
+/// What the crop keeps of an image of that height and width; the inputs are those of the op.
+pub(crate) fn crop_window(inputs: &[Value], sides: (usize, usize)) -> Result<Window> {
+    let ((y, x), (height, width)) = window(inputs, sides, crop_side)?;
+    Ok(Window { y, x, height, width })
 }
 
 fn kernel_crop(_: &[Arg], _: &Attrs) -> MadeKernel {
     kernel_of(|_, inputs, out| {
         let t = inputs[0].tensor()?;
         let images = Images::of(t, "image")?;
-        let ((y, x), (height, width)) = window(inputs, images, crop_side)?;
-        place(t, images, Window { y, x, height, width }, (0, 0), (height, width), out)
+        let kept = crop_window(inputs, images.sides())?;
+        place(t, images, kept, (0, 0), (kept.height, kept.width), out)
     })
 }
 
@@ -112,7 +117,7 @@ fn kernel_pad(_: &[Arg], _: &Attrs) -> MadeKernel {
     kernel_of(|_, inputs, out| {
         let t = inputs[0].tensor()?;
         let images = Images::of(t, "image")?;
-        let (at, to) = window(inputs, images, pad_side)?;
+        let (at, to) = window(inputs, images.sides(), pad_side)?;
         let (height, width) = images.sides();
         place(t, images, Window { y: 0, x: 0, height, width }, at, to, out)
     })

@@ -7,7 +7,9 @@ mod central_crop;
 pub(crate) mod common;
 mod convert_image_dtype;
 mod crop_and_resize;
+mod distorted_box;
 mod flip;
+mod fused;
 mod gray;
 mod hsv;
 mod jpeg_quality;
@@ -33,6 +35,9 @@ pub(crate) const OPS: &[&OpDef] = &[
     &central_crop::OP,
     &convert_image_dtype::OP,
     &crop_and_resize::OP,
+    &distorted_box::OP,
+    &distorted_box::STATELESS,
+    &fused::OP,
     &flip::LEFT_RIGHT,
     &flip::RANDOM_LEFT_RIGHT,
     &flip::STATELESS_LEFT_RIGHT,

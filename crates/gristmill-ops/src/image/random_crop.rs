@@ -98,17 +98,24 @@ fn draw(philox: &mut Philox, dtype: DType) -> u64 {
     }
 }
 
-fn crop(t: &Tensor, size: &Tensor, mut philox: Philox, out: &mut Outs<'_>) -> Result<()> {
-    let dims = t.dims();
+/// Start and size along every dimension, drawn for a tensor of that shape.
+pub(crate) fn parts(shape: &Shape, size: &Tensor, mut philox: Philox) -> Result<(Vec<usize>, Vec<usize>)> {
+    let dims = shape.dims();
     let to = sizes(size, dims.len())?;
     if dims.iter().zip(&to).any(|(d, s)| d < s) {
-        return Err(need(t.shape(), &to));
+        return Err(need(shape, &to));
     }
-    let at: Vec<usize> = dims
+    let at = dims
         .iter()
         .zip(&to)
         .map(|(d, s)| (draw(&mut philox, size.dtype()) % (d - s + 1) as u64) as usize)
         .collect();
+    Ok((at, to))
+}
+
+fn crop(t: &Tensor, size: &Tensor, philox: Philox, out: &mut Outs<'_>) -> Result<()> {
+    let dims = t.dims();
+    let (at, to) = parts(t.shape(), size, philox)?;
     let dst = out.plain(0, t.dtype(), Shape::new(&to)?);
     copy_window(t.bytes(), dims, &at, &to, dst);
     Ok(())

@@ -39,7 +39,7 @@ pub(crate) const ANTIALIAS: ArgDef =
     ArgDef { name: "antialias", doc: "whether the kernel widens when an image gets smaller; default False" };
 
 /// How to resize.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct How {
     pub(crate) method: Method,
     pub(crate) antialias: bool,
@@ -59,7 +59,7 @@ impl How {
 }
 
 /// Height and width of a size tensor.
-fn size_of(t: &Tensor) -> Result<(usize, usize)> {
+pub(crate) fn size_of(t: &Tensor) -> Result<(usize, usize)> {
     let values =
         t.to_i64s().map_err(|_| Error::invalid(format!("'size' must hold integers, found {}", t.dtype())))?;
     let [h, w] = values[..] else {

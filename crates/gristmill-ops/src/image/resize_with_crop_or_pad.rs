@@ -59,7 +59,8 @@ fn side(t: &Tensor, input: usize) -> Result<usize> {
     positive(scalar_int(t, name)?, name)
 }
 
-fn target(inputs: &[Value]) -> Result<(usize, usize)> {
+/// Height and width of the result.
+pub(crate) fn target(inputs: &[Value]) -> Result<(usize, usize)> {
     Ok((side(inputs[1].tensor()?, 1)?, side(inputs[2].tensor()?, 2)?))
 }
 

@@ -124,12 +124,25 @@ fn infer_image(args: &[Arg], attrs: &Attrs) -> Specs {
     Ok(vec![Spec::tensor(image_dtype(attrs)?, shape)])
 }
 
-fn kernel_image(_: &[Arg], attrs: &Attrs) -> MadeKernel {
-    let dtype = image_dtype(attrs)?;
-    let options = DecodeOptions {
+fn image_options(attrs: &Attrs) -> Result<DecodeOptions> {
+    Ok(DecodeOptions {
         expand_animations: attrs.bool_or("expand_animations", true)?,
         ..options(Op::DecodeImage, channels(attrs)?)
+    })
+}
+
+/// The options of `io.decode_png` or `io.decode_image` with these attributes, where they give uint8.
+pub(crate) fn uint8_options(op: &OpDef, attrs: &Attrs) -> Result<Option<DecodeOptions>> {
+    let (dtype, options) = if op.name == PNG.name {
+        (png_dtype(attrs)?, options(Op::DecodePng, channels(attrs)?))
+    } else {
+        (image_dtype(attrs)?, image_options(attrs)?)
     };
+    Ok((dtype == DType::U8).then_some(options))
+}
+
+fn kernel_image(_: &[Arg], attrs: &Attrs) -> MadeKernel {
+    let (dtype, options) = (image_dtype(attrs)?, image_options(attrs)?);
     kernel_of(move |_, inputs, out| {
         let bytes = contents(&inputs[0], "contents")?;
         match dtype {

@@ -57,7 +57,8 @@ pub(crate) fn channels(attrs: &Attrs) -> Result<u32> {
         .ok_or_else(|| Error::invalid(format!("`channels` must be 0, 1, 3 or 4 but got {n}")))
 }
 
-fn options(attrs: &Attrs, op: Op) -> Result<DecodeOptions> {
+/// The options of a decoding op of this file.
+pub(crate) fn options(attrs: &Attrs, op: Op) -> Result<DecodeOptions> {
     let ratio = attrs.int_or("ratio", 1)?;
     let jpeg = JpegOptions {
         channels: channels(attrs)?,
@@ -87,7 +88,8 @@ fn kernel(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     kernel_of(move |_, inputs, out| decode_into(contents(&inputs[0], "contents")?, &options, DType::U8, out))
 }
 
-fn window(t: &Tensor) -> Result<Crop> {
+/// The crop window of `io.decode_and_crop_jpeg`.
+pub(crate) fn window(t: &Tensor) -> Result<Crop> {
     let values = t.to_i64s()?;
     let [y, x, height, width] = values[..] else {
         return Err(Error::invalid(format!(

@@ -3,10 +3,10 @@
 mod base64;
 mod csv;
 mod csv_fields;
-mod decode_image;
-mod decode_jpeg;
+pub(crate) mod decode_image;
+pub(crate) mod decode_jpeg;
 mod decode_raw;
-mod decoding;
+pub(crate) mod decoding;
 mod encode_jpeg;
 mod encode_png;
 mod jpeg_header;

@@ -1,7 +1,7 @@
 //! `map` and `filter`: a traced function per element.
 
 use super::{Cardinality, ElementSpec, Operand, Plan, Shape, Transformation, same};
-use crate::expr::Graph;
+use crate::expr::{Graph, OpNode};
 use gristmill_types::{DType, Error, Kind, Result, Structure, Value};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Transformation for Map {
         same(inputs)
     }
     fn describe(&self) -> String {
-        let mut names: Vec<&str> = self.graph.ops().map(|op| op.def.name).collect();
+        let mut names: Vec<String> = self.graph.ops().map(described).collect();
         if names.len() > 6 {
             let more = names.len() - 5;
             names.truncate(5);
@@ -64,6 +64,17 @@ impl Transformation for Map {
     }
     fn impure_ops(&self) -> Vec<(u64, &'static str)> {
         self.graph.impure_ops()
+    }
+}
+
+/// An op's name, and the names of the ops that it stands for.
+fn described(op: &OpNode) -> String {
+    match op.attrs.graph("graph") {
+        Ok(inner) => {
+            let names: Vec<String> = inner.ops().map(described).collect();
+            format!("{}[{}]", op.def.name, names.join(" + "))
+        }
+        Err(_) => op.def.name.to_string(),
     }
 }
 

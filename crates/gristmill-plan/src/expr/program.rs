@@ -296,5 +296,9 @@ fn ids_key(ids: &Ids, i: usize, n: usize) -> gristmill_types::Key {
 }
 
 pub(super) fn placed(e: Error, op: &OpNode) -> Error {
+    // An op that the optimiser made of several has no place in the user's program; that of the failing one is known.
+    if op.site.is_none() && e.context().iter().any(|f| matches!(f, Frame::Op { .. })) {
+        return e;
+    }
     e.frame(Frame::Op { name: op.def.name.to_string(), site: op.site.as_ref().map(ToString::to_string) })
 }

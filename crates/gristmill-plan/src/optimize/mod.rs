@@ -38,6 +38,8 @@ pub fn rules() -> Vec<&'static dyn Rule> {
         &rules::PushDownOrder,
         // After the order was pushed below them, maps stand next to each other.
         &rules::FuseMaps,
+        // Within one map, so after maps became one.
+        &rules::FuseImageChain,
         // Last of the rewrites: it takes what the others left of a map.
         &rules::FuseMapIntoBatch,
     ]

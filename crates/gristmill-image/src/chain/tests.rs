@@ -1,0 +1,181 @@
+use super::*;
+use crate::geometry::{flip_left_right, flip_up_down};
+use half::{bf16, f16};
+
+fn noise(n: usize, seed: u32) -> Vec<u8> {
+    let mut state = seed;
+    (0..n)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        })
+        .collect()
+}
+
+/// One step, written out.
+fn one_by_one(values: &mut [f32], step: &Step<'_>) {
+    for (i, x) in values.iter_mut().enumerate() {
+        let c = if step.operand.is_empty() { 0.0 } else { step.operand[i % step.operand.len()] };
+        *x = match step.operation {
+            Operation::Add => *x + c,
+            Operation::Subtract => *x - c,
+            Operation::SubtractFrom => c - *x,
+            Operation::Multiply => *x * c,
+            Operation::Divide => *x / c,
+            Operation::DivideInto => c / *x,
+            Operation::Round(Half::F16) => f16::from_f32(*x).to_f32(),
+            Operation::Round(Half::BF16) => bf16::from_f32(*x).to_f32(),
+        };
+    }
+}
+
+fn mirrored(values: &[f32], size: Size, mirror: Mirror) -> Vec<f32> {
+    let bytes = Size { channels: size.channels * 4, ..size };
+    let mut now: Vec<u8> = values.iter().flat_map(|v| v.to_ne_bytes()).collect();
+    let mut next = now.clone();
+    if mirror.rows {
+        flip_up_down(&now, bytes, &mut next).unwrap();
+        now.clone_from(&next);
+    }
+    if mirror.columns {
+        flip_left_right(&now, bytes, &mut next).unwrap();
+        now = next;
+    }
+    now.chunks_exact(4).map(|b| f32::from_ne_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+fn cut(values: &[f32], size: Size, w: Window) -> Vec<f32> {
+    let row = |y: usize| {
+        let at = ((w.y + y) * size.width + w.x) * size.channels;
+        values[at..at + w.width * size.channels].to_vec()
+    };
+    (0..w.height).flat_map(row).collect()
+}
+
+/// The chain, one pass over the whole image after the other.
+fn passes<T: Sample>(source: &Source<'_, T>, chain: &Chain<'_>) -> Vec<f32> {
+    let all: Vec<f32> = source.samples.iter().map(|v| v.to_f32()).collect();
+    let (w, c) = (source.window, source.size.channels);
+    let mut now = cut(&all, source.size, w);
+    chain.before.iter().for_each(|s| one_by_one(&mut now, s));
+    now = mirrored(&now, Size::new(w.height, w.width, c), chain.mirror_before);
+    let mut size = Size::new(w.height, w.width, c);
+    if let Some(r) = chain.resize {
+        let mut to = vec![0.0; r.to.0 * r.to.1 * c];
+        resize::resize(r.method, r.antialias, &now, size, &mut to, r.to, &mut resize::Scratch::default())
+            .unwrap();
+        now = cut(&to, Size::new(r.to.0, r.to.1, c), r.keep);
+        size = Size::new(r.keep.height, r.keep.width, c);
+    }
+    chain.after.iter().for_each(|s| one_by_one(&mut now, s));
+    mirrored(&now, size, chain.mirror_after)
+}
+
+fn check<T: Sample>(source: Source<'_, T>, chain: &Chain<'_>, scratch: &mut Scratch) {
+    let expected = passes(&source, chain);
+    let bits = |v: &[f32]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    let mut floats = vec![f32::NAN; expected.len()];
+    run(source, chain, &mut Samples::F32(&mut floats), scratch).unwrap();
+    assert_eq!(bits(&floats), bits(&expected), "{chain:?} on {:?}", source.window);
+    if streams(chain) && source.window == Window::whole(source.size.height, source.size.width) {
+        for rows in [1, 3, 16] {
+            let mut banded = vec![f32::NAN; expected.len()];
+            let mut dst = Samples::F32(&mut banded);
+            let mut stream = Stream::new(source.size, chain, &mut dst, scratch).unwrap();
+            let band = rows * source.size.width * source.size.channels;
+            for (i, samples) in source.samples.chunks(band).enumerate() {
+                stream.band(i * rows, samples);
+            }
+            assert_eq!(bits(&banded), bits(&expected), "{chain:?} by {rows} rows");
+        }
+    }
+    let mut halves = vec![bf16::ZERO; expected.len()];
+    run(source, chain, &mut Samples::BF16(&mut halves), scratch).unwrap();
+    assert!(halves.iter().zip(&expected).all(|(a, b)| a.to_bits() == bf16::from_f32(*b).to_bits()));
+    let mut halves = vec![f16::ZERO; expected.len()];
+    run(source, chain, &mut Samples::F16(&mut halves), scratch).unwrap();
+    assert!(halves.iter().zip(&expected).all(|(a, b)| a.to_bits() == f16::from_f32(*b).to_bits()));
+    let mut bytes = vec![0u8; expected.len()];
+    run(source, chain, &mut Samples::U8(&mut bytes), scratch).unwrap();
+    assert!(bytes.iter().zip(&expected).all(|(a, b)| *a == *b as u8));
+}
+
+#[test]
+fn rows_in_cache_are_whole_passes_bit_for_bit() {
+    let mut scratch = Scratch::default();
+    let mirrors = [(false, false), (true, false), (false, true), (true, true)];
+    let mirror = |i: usize| Mirror { rows: mirrors[i % 4].0, columns: mirrors[i % 4].1 };
+    let round = |half| Step { operation: Operation::Round(half), operand: &[] };
+    let mut i = 0;
+    for channels in [1, 3, 4, 5] {
+        let many = &[123.68f32, 116.78, 103.94, 90.5, 77.25][..channels];
+        let one = &[0.017f32][..];
+        let step = |operation, operand| Step { operation, operand };
+        let sets: [&[Step<'_>]; 5] = [
+            &[],
+            &[step(Operation::Subtract, many), step(Operation::Divide, many)],
+            &[step(Operation::Multiply, one), step(Operation::SubtractFrom, many), round(Half::BF16)],
+            &[step(Operation::Add, many), round(Half::F16), step(Operation::Divide, one), round(Half::F16)],
+            &[step(Operation::Add, one), step(Operation::DivideInto, one)],
+        ];
+        for (h, w) in [(9, 13), (40, 31), (1, 7)] {
+            let size = Size::new(h, w, channels);
+            let samples = noise(h * w * channels, 7);
+            let real: Vec<f32> = samples.iter().map(|&v| f32::from(v) * 0.37 - 20.0).collect();
+            let inner = Window { y: h / 3, x: 2, height: h - h / 3, width: w - 3 };
+            for window in [Window::whole(h, w), inner] {
+                for to in [(7, 4), (20, 33), (9, 13), (window.height, window.width), (1, 1)] {
+                    for method in [Method::Bilinear, Method::Bicubic, Method::Area, Method::Lanczos3] {
+                        for part in [false, true] {
+                            let all = Window::whole(to.0, to.1);
+                            let some = Window {
+                                y: to.0 / 3,
+                                x: to.1 / 4,
+                                height: to.0 - to.0 / 3,
+                                width: to.1 - to.1 / 4,
+                            };
+                            let keep = if part { some } else { all };
+                            let antialias = i % 5 == 0;
+                            let resize = (i % 11 != 0).then_some(Resize { method, antialias, to, keep });
+                            let chain = Chain {
+                                before: sets[i % 5],
+                                mirror_before: mirror(i / 5),
+                                resize,
+                                after: sets[i / 3 % 5],
+                                mirror_after: mirror(i / 2),
+                            };
+                            check(Source { samples: &samples, size, window }, &chain, &mut scratch);
+                            check(Source { samples: &real, size, window }, &chain, &mut scratch);
+                            i += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let samples = [0u8; 12];
+    let chain = Chain {
+        before: &[],
+        mirror_before: Mirror::default(),
+        resize: None,
+        after: &[],
+        mirror_after: Mirror::default(),
+    };
+    let source = Source { samples: &samples, size: Size::new(2, 2, 3), window: Window::whole(2, 2) };
+    let fails = |source, chain: &Chain<'_>, n: usize| {
+        run(source, chain, &mut Samples::F32(&mut vec![0.0; n]), &mut Scratch::default()).is_err()
+    };
+    assert!(!fails(source, &chain, 12));
+    assert!(fails(source, &chain, 11));
+    assert!(fails(Source { window: Window::whole(3, 2), ..source }, &chain, 18));
+    assert!(fails(Source { window: Window { y: usize::MAX, ..Window::whole(2, 2) }, ..source }, &chain, 12));
+    assert!(fails(Source { size: Size::new(2, 3, 3), ..source }, &chain, 12));
+    let two = [Step { operation: Operation::Add, operand: &[1.0, 2.0] }];
+    assert!(fails(source, &Chain { after: &two, ..chain }, 12));
+    let nearest = Resize { method: Method::Nearest, antialias: false, to: (1, 1), keep: Window::whole(1, 1) };
+    assert!(fails(source, &Chain { resize: Some(nearest), ..chain }, 3));
+}
