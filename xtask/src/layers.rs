@@ -13,7 +13,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("gristmill-record", &["gristmill-types"]),
     ("gristmill-example", &["gristmill-types"]),
     ("gristmill-storage", &["gristmill-types"]),
-    ("gristmill-image", &["gristmill-types"]),
+    ("gristmill-jpeg", &[]),
+    ("gristmill-image", &["gristmill-types", "gristmill-jpeg"]),
     ("gristmill-plan", &["gristmill-types"]),
     (
         "gristmill-ops",

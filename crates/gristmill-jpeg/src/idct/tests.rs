@@ -1,0 +1,69 @@
+use super::*;
+use crate::block::EMPTY;
+use crate::simd::{Level, Strip};
+
+/// A simple generator of numbers that look random.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+#[test]
+fn dc_alone_is_flat() {
+    let mut block = EMPTY;
+    block.0[0] = 10;
+    let quant = [16; 64];
+    for (kind, size) in
+        [(Kind::Fast, 8), (Kind::Accurate, 8), (Kind::Half, 4), (Kind::Quarter, 2), (Kind::Eighth, 1)]
+    {
+        let mut out = [0; 64];
+        kind.transform(&block, &kind.multipliers(&quant), &mut out, 8);
+        for y in 0..size {
+            assert!(out[y * 8..y * 8 + size].iter().all(|&v| v == 148), "{kind:?} {out:?}");
+        }
+    }
+}
+
+/// Also with coefficients that no encoder makes.
+#[test]
+fn vector_code_gives_the_same() {
+    let level = Level::detect();
+    let mut numbers = Numbers(7);
+    for round in 0..20_000 {
+        let kind = [Kind::Fast, Kind::Accurate][round % 2];
+        let large = round % 7 == 0;
+        let quant = std::array::from_fn(|_| (numbers.next() % if large { 65536 } else { 60 }) as u16);
+        let multipliers = kind.multipliers(&quant);
+        let mut blocks = [EMPTY; 7];
+        let mut extents = [1u8; 7];
+        for (block, extent) in blocks.iter_mut().zip(&mut extents) {
+            *extent = [1, 3, 9, 16, 17, 40, 64][(numbers.next() % 7) as usize];
+            for c in &mut block.0[..usize::from(*extent)] {
+                let value = numbers.next();
+                *c = if large { value as i16 } else { (value % 40) as i16 - 20 };
+                if numbers.next().is_multiple_of(3) {
+                    *c = 0;
+                }
+            }
+        }
+        let strip = Strip { base: 1, h: 2, step: 3, first: 1, count: 3 };
+        let (mut plain, mut fast) = ([0u8; 400], [0u8; 400]);
+        let mut again = blocks;
+        Level::Plain.transform(kind, &multipliers, (&mut blocks, &extents), strip, &mut plain, 40);
+        level.transform(kind, &multipliers, (&mut again, &extents), strip, &mut fast, 40);
+        for y in 0..8 {
+            assert_eq!(
+                plain[y * 40..y * 40 + 24],
+                fast[y * 40..y * 40 + 24],
+                "{kind:?} row {y} round {round}"
+            );
+        }
+        assert!(blocks.iter().zip(&again).all(|(a, b)| a.0 == b.0), "the same blocks are zero");
+    }
+}

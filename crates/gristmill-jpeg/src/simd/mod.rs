@@ -1,0 +1,184 @@
+//! Which code runs: the plain one, or vector code where the processor has it. All give the same.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod copy;
+#[cfg(target_arch = "x86_64")]
+mod entropy;
+#[cfg(target_arch = "x86_64")]
+mod idct;
+pub(crate) mod lane;
+#[cfg(target_arch = "x86_64")]
+mod masks;
+#[cfg(target_arch = "x86_64")]
+mod stream;
+
+use crate::block::{Block, EMPTY};
+use crate::color::Convert;
+use crate::idct::Kind;
+use crate::{Result, unstuff, upsample};
+use lane::Lane;
+
+/// The instructions in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// None in particular.
+    Plain,
+    /// AVX2 and BMI2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+}
+
+/// A row of blocks: the place of block column `c` is `base + c / h * step + c % h`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Strip {
+    pub(crate) base: usize,
+    pub(crate) h: usize,
+    pub(crate) step: usize,
+    /// The columns.
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+}
+
+impl Strip {
+    #[inline]
+    pub(crate) fn place(&self, column: usize) -> usize {
+        self.base + column / self.h * self.step + column % self.h
+    }
+}
+
+impl Level {
+    /// The best that this processor has.
+    pub(crate) fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("bmi2")
+            && std::arch::is_x86_feature_detected!("lzcnt")
+            && std::arch::is_x86_feature_detected!("movbe")
+        {
+            return Self::Avx2;
+        }
+        Self::Plain
+    }
+
+    pub(crate) fn is_plain(self) -> bool {
+        self == Self::Plain
+    }
+
+    /// As [`unstuff::copy_plain`].
+    pub(crate) fn copy_unstuffed(self, data: &[u8], out: &mut Vec<u8>) -> usize {
+        match self {
+            Self::Plain => unstuff::copy_plain(data, out),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => copy::unstuffed(data, out),
+        }
+    }
+
+    /// A bit for each position that is other than zero.
+    #[inline]
+    pub(crate) fn nonzero(self, block: &Block) -> u64 {
+        match self {
+            Self::Plain => block.0.iter().rev().fold(0, |bits, &c| bits << 1 | u64::from(c != 0)),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => avx2::nonzero(block),
+        }
+    }
+
+    /// Reads blocks of a lane up to its end.
+    ///
+    /// # Errors
+    ///
+    /// When the data are damaged; the blocks are of no use then.
+    pub(crate) fn read(self, lane: &mut Lane<'_>) -> Result<()> {
+        match self {
+            Self::Plain => lane.read_plain(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => entropy::read(lane),
+        }
+    }
+
+    /// Reads blocks of two lanes until one is at its end, and says whether that is the second.
+    ///
+    /// # Errors
+    ///
+    /// As [`Level::read`], with whether it was the second lane.
+    pub(crate) fn read_two(
+        self,
+        a: &mut Lane<'_>,
+        b: &mut Lane<'_>,
+    ) -> std::result::Result<bool, (bool, crate::Error)> {
+        match self {
+            Self::Plain => {
+                let _ = b;
+                a.read_plain().map(|()| false).map_err(|e| (false, e))
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => entropy::read_two(a, b),
+        }
+    }
+
+    /// Transforms a row of blocks into `out`, whose rows are `stride` apart, and makes the blocks zero.
+    pub(crate) fn transform(
+        self,
+        kind: Kind,
+        multipliers: &[i16; 64],
+        (blocks, extents): (&mut [Block], &[u8]),
+        strip: Strip,
+        out: &mut [u8],
+        stride: usize,
+    ) {
+        #[cfg(target_arch = "x86_64")]
+        if self == Self::Avx2 && matches!(kind, Kind::Fast | Kind::Accurate) {
+            return idct::transform(kind, multipliers, blocks, extents, strip, out, stride);
+        }
+        let _ = extents;
+        let size = match kind {
+            Kind::Fast | Kind::Accurate => 8,
+            Kind::Half => 4,
+            Kind::Quarter => 2,
+            Kind::Eighth => 1,
+        };
+        for i in 0..strip.count {
+            let block = &mut blocks[strip.place(strip.first + i)];
+            kind.transform(block, multipliers, &mut out[i * size..], stride);
+            *block = EMPTY;
+        }
+    }
+
+    /// [`upsample::wide`] of the first `n` samples.
+    pub(crate) fn wide(self, row: &[u8], n: usize, out: &mut [u8]) {
+        match self {
+            Self::Plain => upsample::wide(&row[..n], out),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => avx2::wide(row, n, out),
+        }
+    }
+
+    /// [`upsample::high`] of the first `n` samples.
+    pub(crate) fn high(self, near: &[u8], far: &[u8], n: usize, upper: bool, out: &mut [u8]) {
+        upsample::high(&near[..n], &far[..n], upper, out);
+    }
+
+    /// [`upsample::both`] of the first `n` samples; `sums` is room for the work.
+    pub(crate) fn both(self, near: &[u8], far: &[u8], n: usize, sums: &mut [i16], out: &mut [u8]) {
+        match self {
+            Self::Plain => {
+                let _ = sums;
+                upsample::both(&near[..n], &far[..n], out);
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => avx2::both(near, far, n, sums, out),
+        }
+    }
+
+    /// [`Convert::YccToRgb`].
+    pub(crate) fn ycc_to_rgb(self, y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
+        match self {
+            Self::Plain => Convert::YccToRgb.row([y, cb, cr, &[]], out),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => avx2::ycc_to_rgb(y, cb, cr, out),
+        }
+    }
+}

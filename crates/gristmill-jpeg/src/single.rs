@@ -1,0 +1,261 @@
+//! Files whose only scan has all components: some MCUs are read and transformed, then the next ones, and each MCU row is
+//! delivered.
+
+use crate::bands::Bands;
+use crate::block::{Block, EMPTY};
+use crate::frame::Frame;
+use crate::layout::Layout;
+use crate::marker::{Reader, Scan};
+use crate::open::Open;
+use crate::simd::lane::{Lane, Part, Place, SPARE};
+use crate::simd::{Level, Strip};
+use crate::tables::Cache;
+use crate::target::Target;
+use crate::unstuff::ScanData;
+use crate::{Error, Result};
+
+/// Memory that is kept from file to file.
+#[derive(Default)]
+pub(crate) struct Room {
+    pub(crate) data: ScanData,
+    /// The blocks of some MCUs (and some more), or of whole components one after the other. All zero between files
+    /// unless `dirty`.
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) extents: Vec<u8>,
+    pub(crate) bands: Bands,
+    pub(crate) dirty: bool,
+}
+
+impl Room {
+    /// Makes room for `count` zero blocks.
+    pub(crate) fn zero_blocks(&mut self, count: usize) {
+        if self.dirty {
+            self.blocks.clear();
+        }
+        self.dirty = false;
+        if self.blocks.len() < count {
+            self.blocks.resize(count, EMPTY);
+        }
+    }
+}
+
+/// Blocks that are read before they are transformed: few enough to stay in the fastest cache beside the tables.
+const BLOCKS_AT_ONCE: usize = 96;
+
+/// The quantisation multipliers of the planes.
+pub(crate) type Multipliers = [[i16; 64]; 4];
+
+/// The work on one file.
+pub(crate) struct Single<'a> {
+    frame: Frame,
+    pub(crate) layout: Layout,
+    target: Target<'a>,
+    parts: Vec<Part>,
+    multipliers: Multipliers,
+    place: Place,
+    /// The current MCU row, what is left of it, and of the restart interval.
+    row: usize,
+    row_left: usize,
+    restart: usize,
+    restart_left: usize,
+    /// The current restart segment.
+    segment: usize,
+    /// MCUs that are read at once, and at most.
+    stretch: usize,
+    most: usize,
+    /// Output rows (of the whole image) that were delivered.
+    delivered: usize,
+}
+
+/// The tables of each block of a scan's MCU.
+pub(crate) fn parts(
+    reader: &Reader<'_>,
+    scan: &Scan,
+    frame: &Frame,
+    cache: &mut Cache,
+    level: Level,
+) -> Result<Vec<Part>> {
+    const NONE: Error = Error::Corrupt("a scan's Huffman table is missing");
+    let mut parts = Vec::with_capacity(10);
+    for &(component, dc, ac) in &scan.parts[..scan.count] {
+        let dc = reader.dc.get(dc).and_then(Option::as_ref).ok_or(NONE)?;
+        let ac = reader.ac.get(ac).and_then(Option::as_ref).ok_or(NONE)?;
+        let (dc, ac) = (cache.get(dc, true, level)?, cache.get(ac, false, level)?);
+        let c = &frame.components[component];
+        let part = Part { dc, ac, component };
+        let blocks = if scan.count == 1 { 1 } else { c.h * c.v };
+        parts.extend(std::iter::repeat_n(part, blocks));
+    }
+    if parts.len() > 10 {
+        return Err(Error::Corrupt("an MCU has more than 10 blocks"));
+    }
+    Ok(parts)
+}
+
+impl<'a> Single<'a> {
+    /// Prepares everything up to the first block.
+    pub(crate) fn new(
+        open: Open<'_>,
+        layout: Layout,
+        target: Target<'a>,
+        room: &mut Room,
+        cache: &mut Cache,
+        level: Level,
+    ) -> Result<Self> {
+        let Open { mut reader, scan, header } = open;
+        let frame = header.frame;
+        target.check(layout.height * layout.width * layout.channels)?;
+        let in_order = scan.parts[..scan.count].iter().enumerate().all(|(i, p)| p.0 == i);
+        if scan.band != (0, 63) || scan.bits != (0, 0) || !in_order {
+            return Err(Error::Unsupported("an unusual scan"));
+        }
+        let parts = parts(&reader, &scan, &frame, cache, level)?;
+        let mut multipliers = [[0; 64]; 4];
+        for (i, c) in frame.components.iter().enumerate() {
+            let table = reader.quant.get(c.table).and_then(Option::as_ref);
+            let table = table.ok_or(Error::Corrupt("a quantisation table is missing"))?;
+            if let Some(plane) = layout.planes.get(i) {
+                multipliers[i] = plane.kind.multipliers(table);
+            }
+        }
+        let restart = reader.restart;
+        reader.pos = room.data.read(reader.data, reader.pos, restart != 0, level)?;
+        if reader.next_scan()?.is_some() {
+            return Err(Error::Corrupt("there is a scan after the last"));
+        }
+        let blocks = BLOCKS_AT_ONCE.max(parts.len());
+        room.zero_blocks(blocks + SPARE);
+        room.extents.resize(room.extents.len().max(blocks), 0);
+        room.bands.prepare(&layout);
+        room.dirty = true;
+        let wide = frame.mcus_wide;
+        let most = (BLOCKS_AT_ONCE / parts.len()).max(1);
+        // Restart segments that end above the first band need not be read.
+        let first_mcu = layout.first_band * wide;
+        let segment = first_mcu.checked_div(restart).map_or(0, |s| s.min(room.data.ends.len() - 1));
+        let start = segment * restart;
+        let (row, row_left) = (start / wide, wide - start % wide);
+        let restart_left = if restart == 0 { usize::MAX } else { restart };
+        let stretch = row_left.min(restart_left).min(most);
+        let mut place = Place::default();
+        if segment > 0 {
+            place.bit = room.data.ends[segment - 1] * 8;
+        }
+        let delivered = layout.first_row;
+        Ok(Self {
+            frame,
+            layout,
+            target,
+            parts,
+            multipliers,
+            place,
+            row,
+            row_left,
+            restart,
+            restart_left,
+            segment,
+            most,
+            stretch,
+            delivered,
+        })
+    }
+
+    /// What is to be read next.
+    pub(crate) fn lane<'r>(&'r mut self, room: &'r mut Room) -> Lane<'r> {
+        let end = self.stretch * self.parts.len();
+        let (blocks, extents) = (&mut room.blocks[..], &mut room.extents[..]);
+        Lane { bytes: &room.data.bytes, parts: &self.parts, place: &mut self.place, blocks, extents, end }
+    }
+
+    /// Goes on after a stretch was read, and says whether the file is done.
+    pub(crate) fn next(&mut self, room: &mut Room, level: Level) -> Result<bool> {
+        let end = room.data.ends[self.segment];
+        if self.place.bit > end * 8 {
+            return Err(Error::Corrupt("a scan ends early"));
+        }
+        self.transform(room, level);
+        self.place.block = 0;
+        self.row_left -= self.stretch;
+        if self.restart != 0 {
+            self.restart_left -= self.stretch;
+        }
+        if self.row_left == 0 {
+            if self.row >= self.layout.first_band {
+                let bands = &mut room.bands;
+                deliver(&self.layout, &mut self.target, bands, level, self.row + 1, &mut self.delivered);
+            }
+            self.row += 1;
+            if self.row > self.layout.last_band {
+                if self.row == self.frame.mcus_high && self.segment + 1 != room.data.ends.len() {
+                    return Err(Error::Corrupt("a scan has too many segments"));
+                }
+                room.dirty = false;
+                return Ok(true);
+            }
+            self.row_left = self.frame.mcus_wide;
+        }
+        if self.restart_left == 0 {
+            self.segment += 1;
+            if self.segment == room.data.ends.len() {
+                return Err(Error::Corrupt("a restart marker is missing"));
+            }
+            self.restart_left = self.restart;
+            self.place.bit = end * 8;
+            self.place.previous = [0; 4];
+        }
+        self.stretch = self.row_left.min(self.restart_left).min(self.most);
+        Ok(false)
+    }
+
+    /// Transforms the stretch that was read and makes its blocks zero.
+    fn transform(&mut self, room: &mut Room, level: Level) {
+        let step = self.parts.len();
+        let mut all =
+            self.row >= self.layout.first_band && self.layout.planes.len() == self.frame.components.len();
+        if self.row >= self.layout.first_band {
+            let start = self.frame.mcus_wide - self.row_left;
+            let mut base = 0;
+            for (i, (p, multipliers)) in self.layout.planes.iter().zip(&self.multipliers).enumerate() {
+                // The columns of the stretch that are needed.
+                let (first, end) = (start * p.h, (start + self.stretch) * p.h);
+                let (from, to) = (first.max(p.first_block), end.min(p.first_block + p.blocks));
+                all &= (from, to) == (first, end);
+                if from < to {
+                    let (out, stride) = room.bands.band(i, p, self.row);
+                    let out = &mut out[(from - p.first_block) * p.size..];
+                    for v in 0..p.v {
+                        let (base, first, count) = (base + v * p.h, from - first, to - from);
+                        let strip = Strip { base, h: p.h, step, first, count };
+                        let blocks = (&mut room.blocks[..], &room.extents[..]);
+                        let out = &mut out[v * p.size * stride..];
+                        level.transform(p.kind, multipliers, blocks, strip, out, stride);
+                    }
+                }
+                base += p.h * p.v;
+            }
+        }
+        if !all {
+            room.blocks[..self.stretch * step].fill(EMPTY);
+        }
+    }
+}
+
+/// Delivers the rows that are complete after `bands` bands and have not been `delivered`.
+pub(crate) fn deliver(
+    layout: &Layout,
+    target: &mut Target<'_>,
+    bands: &mut Bands,
+    level: Level,
+    done: usize,
+    delivered: &mut usize,
+) {
+    let ready = layout.rows_ready(done).min(layout.first_row + layout.height);
+    if ready <= *delivered {
+        return;
+    }
+    let (first, end) = (*delivered - layout.first_row, ready - layout.first_row);
+    target.rows(first, end, layout.width * layout.channels, |out| {
+        bands.render(layout, level, *delivered, ready, out);
+    });
+    *delivered = ready;
+}

@@ -1,0 +1,53 @@
+//! The decoding tables of a scan, kept for the next image: many files share theirs.
+
+use std::sync::Arc;
+
+use crate::Result;
+use crate::huffman::{Codes, Spec};
+use crate::simd::Level;
+use crate::window;
+
+/// A table and what is made of it.
+pub(crate) struct Table {
+    spec: Spec,
+    dc: bool,
+    pub(crate) codes: Codes,
+    /// Entries of the fast reader ([`window`]); empty without one.
+    pub(crate) quick: Vec<u64>,
+}
+
+/// The tables of the last scans.
+#[derive(Default)]
+pub(crate) struct Cache {
+    tables: Vec<Arc<Table>>,
+}
+
+/// Enough for two images of two pairs each in turn with the standard tables.
+const KEPT: usize = 12;
+
+impl Cache {
+    /// The table of that content.
+    ///
+    /// # Errors
+    ///
+    /// When its codes are impossible.
+    pub(crate) fn get(&mut self, spec: &Spec, dc: bool, level: Level) -> Result<Arc<Table>> {
+        let wanted = |t: &Arc<Table>| t.dc == dc && t.spec == *spec && t.quick.is_empty() == level.is_plain();
+        if let Some(at) = self.tables.iter().position(wanted) {
+            self.tables[..=at].rotate_right(1);
+            return Ok(Arc::clone(&self.tables[0]));
+        }
+        // The memory of the one not used for longest, if nobody has it.
+        let old = if self.tables.len() >= KEPT { self.tables.pop().and_then(Arc::into_inner) } else { None };
+        let (mut codes, mut quick) = old.map_or_else(Default::default, |t| (t.codes, t.quick));
+        codes.build(spec, dc)?;
+        match (level.is_plain(), dc) {
+            (true, _) => quick.clear(),
+            (false, true) => window::build_dc(spec, &mut quick)?,
+            (false, false) => window::build_ac(spec, &mut quick)?,
+        }
+        let table = Arc::new(Table { spec: spec.clone(), dc, codes, quick });
+        self.tables.insert(0, Arc::clone(&table));
+        Ok(table)
+    }
+}
