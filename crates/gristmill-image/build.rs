@@ -3,12 +3,11 @@
 use std::env;
 
 fn main() {
-    println!("cargo:rerun-if-changed=csrc/jpeg_shim.c");
-    println!("cargo:rerun-if-changed=csrc/jpeg_shim.h");
+    println!("cargo:rerun-if-changed=csrc");
     let include = env::var("DEP_TURBOJPEG_INCLUDE")
         .expect("turbojpeg-sys publishes the include folder of the libjpeg-turbo it built");
     let mut build = cc::Build::new();
-    build.file("csrc/jpeg_shim.c").warnings(true);
+    build.files(["csrc/jpeg_shim.c", "csrc/jpeg_encode.c", "csrc/jpeg_error.c"]).warnings(true);
     for path in include.split(',') {
         build.include(path);
     }

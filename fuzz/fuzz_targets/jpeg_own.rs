@@ -44,7 +44,7 @@ fn theirs(data: &[u8], options: &Options) -> Option<(Vec<usize>, Vec<u8>)> {
         ..JpegOptions::default()
     };
     let mut room = Shaped::default();
-    jpeg::decode(data, &theirs, &mut room).ok()?;
+    jpeg::decode_with_libjpeg(data, &theirs, &mut room).ok()?;
     Some((room.1, room.2))
 }
 

@@ -5,6 +5,7 @@ Python values take the dtype of the tensor that they meet; tensors of different 
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace, dtypes
@@ -408,10 +409,7 @@ def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """Returns the sum of a list of tensors."""
     first, *rest = list(inputs)
-    total = convert_to_tensor(first)
-    for t in rest:
-        total = add(total, t)
-    return total
+    return functools.reduce(add, rest, convert_to_tensor(first))
 
 
 divide = truediv

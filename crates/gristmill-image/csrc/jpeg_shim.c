@@ -1,11 +1,9 @@
+#include "jpeg_error.h"
 #include "jpeg_shim.h"
 
-#include <setjmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <jpeglib.h>
 #include <jerror.h>
 
 /* A file of more scans than any encoder makes is there to burn time (each costs a pass over the image). */
@@ -14,12 +12,6 @@
  * on for ever. */
 #define MAX_READINGS (1 << 20)
 #define ROWS_AT_ONCE 16
-
-typedef struct gm_error {
-  struct jpeg_error_mgr base;
-  jmp_buf jump;
-  char message[JMSG_LENGTH_MAX];
-} gm_error;
 
 typedef struct gm_source {
   struct jpeg_source_mgr base;
@@ -44,25 +36,10 @@ struct gm_decoder {
   JSAMPLE *row;
 };
 
-static void on_error(j_common_ptr info) {
-  gm_error *error = (gm_error *)info->err;
-  error->base.format_message(info, error->message);
-  longjmp(error->jump, 1);
-}
-
-static void on_message(j_common_ptr info) { (void)info; }
-
 static void on_progress(j_common_ptr info) {
   if (info->is_decompressor && ((j_decompress_ptr)info)->input_scan_number > MAX_SCANS) {
     ERREXIT(info, JERR_BAD_PROGRESSION);
   }
-}
-
-static void init_error(gm_error *error) {
-  jpeg_std_error(&error->base);
-  error->base.error_exit = on_error;
-  error->base.output_message = on_message;
-  error->message[0] = 0;
 }
 
 /* ------------------------------------------------------------------ source */
@@ -117,7 +94,7 @@ static void source_end(j_decompress_ptr info) { (void)info; }
 gm_decoder *gm_decoder_new(const uint8_t *data, size_t length) {
   gm_decoder *decoder = calloc(1, sizeof(gm_decoder));
   if (decoder == NULL) return NULL;
-  init_error(&decoder->error);
+  gm_init_error(&decoder->error);
   decoder->source.data = data;
   decoder->source.length = length;
   decoder->source.base.init_source = source_init;
@@ -386,94 +363,3 @@ int gm_decoder_end(gm_decoder *decoder) {
   jpeg_finish_decompress(info);
   return GM_OK;
 }
-
-/* ----------------------------------------------------------------- encoder */
-
-typedef struct gm_encoder {
-  struct jpeg_compress_struct info;
-  gm_error error;
-  unsigned char *bytes;
-  unsigned long length;
-  uint8_t *packet;
-} gm_encoder;
-
-static const char xmp_name_space[] = "http://ns.adobe.com/xap/1.0/";
-
-/* Inside the caller's setjmp. */
-static void encode(gm_encoder *encoder, const uint8_t *pixels, uint32_t height, uint32_t width, uint32_t channels,
-                   const gm_encode_options *options) {
-  struct jpeg_compress_struct *info = &encoder->info;
-  jpeg_mem_dest(info, &encoder->bytes, &encoder->length);
-  info->image_height = height;
-  info->image_width = width;
-  info->input_components = (int)channels;
-  info->in_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  jpeg_set_defaults(info);
-  if (options->optimize_size) info->optimize_coding = TRUE;
-  info->density_unit = (UINT8)options->density_unit;
-  info->X_density = (UINT16)options->x_density;
-  info->Y_density = (UINT16)options->y_density;
-  jpeg_set_quality(info, options->quality, TRUE);
-  if (options->progressive) jpeg_simple_progression(info);
-  if (!options->chroma_downsampling) {
-    for (int i = 0; i < info->num_components; i++) {
-      info->comp_info[i].h_samp_factor = 1;
-      info->comp_info[i].v_samp_factor = 1;
-    }
-  }
-  jpeg_start_compress(info, TRUE);
-  if (encoder->packet != NULL) {
-    jpeg_write_marker(info, JPEG_APP0 + 1, encoder->packet,
-                      (unsigned int)(sizeof(xmp_name_space) + options->xmp_length));
-  }
-  while (info->next_scanline < height) {
-    JSAMPROW row = (JSAMPROW)(pixels + (size_t)info->next_scanline * width * channels);
-    jpeg_write_scanlines(info, &row, 1);
-  }
-  jpeg_finish_compress(info);
-}
-
-int gm_encode(const uint8_t *pixels, uint32_t height, uint32_t width, uint32_t channels,
-              const gm_encode_options *options, uint8_t **bytes, size_t *length, char message[200]) {
-  gm_encoder *encoder = calloc(1, sizeof(gm_encoder));
-  if (encoder == NULL) return GM_MEMORY;
-  if (options->xmp_length > 0) {
-    encoder->packet = malloc(sizeof(xmp_name_space) + options->xmp_length);
-    if (encoder->packet == NULL) {
-      free(encoder);
-      return GM_MEMORY;
-    }
-    memcpy(encoder->packet, xmp_name_space, sizeof(xmp_name_space));
-    memcpy(encoder->packet + sizeof(xmp_name_space), options->xmp, options->xmp_length);
-  }
-  init_error(&encoder->error);
-  encoder->info.err = &encoder->error.base;
-  volatile int result = GM_LIBRARY;
-  if (setjmp(encoder->error.jump) == 0) {
-    jpeg_create_compress(&encoder->info);
-    encode(encoder, pixels, height, width, channels, options);
-    result = GM_OK;
-  }
-  jpeg_destroy_compress(&encoder->info);
-  if (result == GM_OK) {
-    *bytes = encoder->bytes;
-    *length = encoder->length;
-  } else {
-    free(encoder->bytes);
-    snprintf(message, 200, "%s", encoder->error.message);
-  }
-  free(encoder->packet);
-  free(encoder);
-  return result;
-}
-
-void gm_bytes_free(uint8_t *bytes) { free(bytes); }
-
-/* -------------------------------------------------------------------- build */
-
-/* Inside libjpeg-turbo's SIMD layer: whether the inverse DCT of the default method has vector code on this machine. */
-extern int jsimd_can_idct_ifast(void);
-
-int gm_version(void) { return LIBJPEG_TURBO_VERSION_NUMBER; }
-
-int gm_simd_in_use(void) { return jsimd_can_idct_ifast(); }

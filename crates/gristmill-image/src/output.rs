@@ -7,8 +7,8 @@ pub trait Output<T> {
     /// The slice to be filled: exactly as many samples as the product of `shape`, which is
     /// `[height, width, channels]`, or `[frames, height, width, channels]` for an animation.
     ///
-    /// What the slice holds does not matter. It is asked for once per image; when decoding fails afterwards its
-    /// contents mean nothing.
+    /// What the slice holds does not matter. It is asked for once per image, or again with the
+    /// same shape where a decoder begins anew; when decoding fails afterwards its contents mean nothing.
     ///
     /// # Errors
     ///

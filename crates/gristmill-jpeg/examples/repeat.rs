@@ -18,7 +18,7 @@ fn main() {
         match arguments[2].as_str() {
             "turbo" => {
                 for file in &files {
-                    jpeg::decode(file, &jpeg::JpegOptions::default(), &mut image).unwrap();
+                    jpeg::decode_with_libjpeg(file, &jpeg::JpegOptions::default(), &mut image).unwrap();
                 }
             }
             "single" => {

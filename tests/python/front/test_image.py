@@ -164,3 +164,24 @@ def test_a_fused_chain_writes_into_its_batch(dtype):
     for a, b in zip(plain, optimized, strict=True):
         assert np.array_equal(a[0], b[0])
         assert a[0].dtype == b[0].dtype == dtype.as_numpy_dtype
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        lambda ds: ds.take(3),
+        lambda ds: ds.skip(2).shard(2, 1),
+        lambda ds: ds.ignore_errors().take(4),
+        lambda ds: ds.filter(lambda x: gm.shape(x)[0] > 0).take(2).repeat(2),
+        lambda ds: ds.shuffle(4, seed=3, reshuffle_each_iteration=False).take(3),
+        lambda ds: ds.map(lambda x: gm.gather([x], 0)).take(3).batch(2),
+    ],
+)
+def test_a_fused_chain_below_what_drops_elements(more):
+    contents = [photo(20 + i, 30 - i, seed=i) for i in range(6)] + [b"no image", photo(9, 9)]
+    ds = more(Dataset.from_tensor_slices(contents).map(evaluate))
+    assert "fuse_image_chain" in ds.explain()
+    plain, optimized = outcomes(ds, False), outcomes(ds, True)
+    assert len(plain) == len(optimized) > 0
+    for a, b in zip(plain, optimized, strict=True):
+        assert a == b if isinstance(a, str) else np.array_equal(a[0], b[0])

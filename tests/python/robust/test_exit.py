@@ -62,7 +62,7 @@ def test_the_end_of_a_program_is_swift(name: str) -> None:
 
 WAITS = {
     "shuffle fills": "D.range(10**12).shuffle(10**10)",
-    "shuffle fills slowly": "D.range(10**12).map(lambda x: gm.fill([300, 300], x)).shuffle(10**7)",
+    "shuffle fills slowly": "D.range(10**12).map(lambda x: gm.fill([3], gm.gather([1], x * 0))).shuffle(10**9)",
     "filter finds nothing": "D.range(10**15).filter(lambda x: x < 0)",
     "skip": "D.range(10**15).filter(lambda x: x >= 0).skip(10**15)",
     "repeat skips": "D.range(5).repeat().skip(10**15)",
@@ -104,10 +104,13 @@ GOES_ON = """
 import signal, sys, threading, time, os
 import gristmill as gm
 ds = gm.data.Dataset.range(200_000).filter(lambda x: x % 199_999 == 199_998)
-it = iter(gm.data.Dataset.range(10**12).shuffle(10**7).batch(2))
-threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+it = iter(gm.data.Dataset.range(10**12).shuffle(3 * 10**7).batch(2))
+timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+timer.start()
 try:
     next(it)
+    timer.cancel()
+    timer.join()
     print("no interrupt")
 except KeyboardInterrupt:
     print("interrupted")

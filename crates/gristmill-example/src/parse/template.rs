@@ -20,8 +20,8 @@ const GAP: usize = 64;
 struct Segment {
     /// First byte in the record.
     at: usize,
-    expected: Vec<[u8; 8]>,
-    masks: Vec<[u8; 8]>,
+    /// What is expected, and which bits count.
+    words: Vec<(u64, u64)>,
 }
 
 /// A varint of at most eight bytes: the word that holds it, and how it is taken out.
@@ -78,13 +78,17 @@ impl Template {
     /// Whether the record has this form.
     #[inline]
     pub(super) fn fits(&self, data: &[u8]) -> bool {
-        data.len() == self.len
-            && self.segments.iter().all(|s| {
-                let words = data[s.at..].as_chunks::<8>().0;
-                let word = |b: &[u8; 8]| u64::from_ne_bytes(*b);
-                let compared = words.iter().zip(&s.expected).zip(&s.masks);
-                compared.fold(0, |other, ((w, e), m)| other | ((word(w) ^ word(e)) & word(m))) == 0
-            })
+        if data.len() != self.len {
+            return false;
+        }
+        let mut other = 0;
+        for segment in &self.segments {
+            let words = data[segment.at..].as_chunks::<8>().0;
+            for (word, (expected, mask)) in words.iter().zip(&segment.words) {
+                other |= (u64::from_ne_bytes(*word) ^ expected) & mask;
+            }
+        }
+        other == 0
     }
 
     /// Writes the values of a record of this form.
@@ -190,8 +194,10 @@ fn segments(data: &[u8], masks: &[u8]) -> Option<Vec<Segment>> {
         // Whole words, which at the end of the record begin earlier.
         let len = (end - at).next_multiple_of(8);
         let at = at.min(data.len().checked_sub(len)?);
-        let words = |bytes: &[u8]| bytes[at..at + len].as_chunks::<8>().0.to_vec();
-        segments.push(Segment { at, expected: words(data), masks: words(masks) });
+        let words = |bytes: &[u8]| -> Vec<u64> {
+            bytes[at..at + len].as_chunks::<8>().0.iter().map(|w| u64::from_ne_bytes(*w)).collect()
+        };
+        segments.push(Segment { at, words: words(data).into_iter().zip(words(masks)).collect() });
         done = end;
     }
     Some(segments)

@@ -1,6 +1,6 @@
 //! Decoding.
 
-use super::ffi;
+use super::{ffi, own};
 use crate::output::slot;
 use crate::{Error, MAX_SAMPLES, Output, Result};
 
@@ -150,6 +150,24 @@ fn failed(contents: &[u8], failure: ffi::Failure) -> Error {
 /// not suit the options; what `output` says.
 pub fn decode(contents: &[u8], options: &JpegOptions, output: &mut (impl Output<u8> + ?Sized)) -> Result<()> {
     options.check()?;
+    if own::decode(contents, own::options(options), output)? {
+        return Ok(());
+    }
+    own::left();
+    decode_with_libjpeg(contents, options, output)
+}
+
+/// [`decode`], always by libjpeg-turbo: the yardstick of tests and benchmarks.
+///
+/// # Errors
+///
+/// As [`decode`].
+pub fn decode_with_libjpeg(
+    contents: &[u8],
+    options: &JpegOptions,
+    output: &mut (impl Output<u8> + ?Sized),
+) -> Result<()> {
+    options.check()?;
     let (decoder, shape) = ffi::Decoder::start(contents, &options.raw()).map_err(|f| failed(contents, f))?;
     let shape = shape.map(|n| n as usize);
     let pixels = slot(output, &shape)?;
@@ -170,6 +188,9 @@ pub fn decode(contents: &[u8], options: &JpegOptions, output: &mut (impl Output<
 ///
 /// [`Error::InvalidArgument`] when there is no readable header.
 pub fn shape(contents: &[u8]) -> Result<[usize; 3]> {
+    if let Some(shape) = own::shape(contents) {
+        return Ok(shape);
+    }
     ffi::Decoder::new(contents).and_then(ffi::Decoder::shape).map(|shape| shape.map(|n| n as usize)).map_err(
         |failure| match failure {
             ffi::Failure::Library(why) => {

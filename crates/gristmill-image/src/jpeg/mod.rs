@@ -1,12 +1,14 @@
-//! JPEG through libjpeg-turbo, with TensorFlow's choices (`tensorflow/core/lib/jpeg/jpeg_mem.cc`).
+//! JPEG by a decoder of our own and libjpeg-turbo, with TensorFlow's choices (`tensorflow/core/lib/jpeg/jpeg_mem.cc`).
 
 mod decode;
 mod encode;
 mod ffi;
+mod own;
 mod region;
 
-pub use decode::{Crop, DctMethod, JpegOptions, decode, shape};
+pub use decode::{Crop, DctMethod, JpegOptions, decode, decode_with_libjpeg, shape};
 pub use encode::{DensityUnit, EncodeFormat, EncodeOptions, encode};
+pub use own::served;
 pub use region::{decode_region, decode_rows, output_shape};
 
 /// Whether `contents` starts as a JPEG does, as `tf.io.is_jpeg` has it.

@@ -4,7 +4,7 @@
 //! window and gets those pixels, or the error of the whole.
 
 use super::decode::{JpegOptions, decode};
-use super::{Crop, ffi};
+use super::{Crop, ffi, own};
 use crate::geometry::Window;
 use crate::output::slot;
 use crate::{Error, Image, Output, Result};
@@ -50,6 +50,10 @@ pub fn decode_region(
     if options.crop.is_some() {
         return Err(Error::invalid("a window and a crop exclude each other"));
     }
+    if own::decode(contents, own::in_window(options, window), output)? {
+        return Ok(());
+    }
+    own::left();
     match region(contents, options, window, output)? {
         true => Ok(()),
         // Damage, or something that only decoding the whole can judge.
@@ -62,7 +66,7 @@ const BAND: usize = 16;
 
 /// Decodes into bands of whole rows, from top to bottom, and hands each to `sink` with the number of its first row:
 /// those of `window` as [`decode_region`] gives them, or without a window those of [`decode`]. `band` is working
-/// memory.
+/// memory. How many rows a band has is the decoder's choice.
 ///
 /// A file that is damaged may be found out after rows were handed over; they mean nothing then.
 ///
@@ -79,6 +83,11 @@ pub fn decode_rows(
 ) -> Result<()> {
     let damaged = || Error::invalid("Invalid JPEG data or crop window");
     options.check()?;
+    let ours = window.map_or_else(|| own::options(options), |window| own::in_window(options, window));
+    if let Some(done) = own::decode_rows(contents, ours, sink, damaged) {
+        return done;
+    }
+    own::left();
     let raw = match window {
         None => options.raw(),
         Some(window) => in_window(options, window).ok_or_else(damaged)?,

@@ -48,7 +48,7 @@ fn oracle(file: &[u8], options: &Options) -> Result<(Vec<usize>, Vec<u8>), Strin
         ..Default::default()
     };
     let mut image = Oracle::default();
-    jpeg::decode(file, &theirs, &mut image).map_err(|e| e.to_string())?;
+    jpeg::decode_with_libjpeg(file, &theirs, &mut image).map_err(|e| e.to_string())?;
     if let (true, Some(r)) = (whole, options.region) {
         let (width, channels) = (image.shape[1], image.shape[2]);
         if r.x + r.width > width || r.y + r.height > image.shape[0] {

@@ -1,6 +1,8 @@
 //! Symbolic order: which elements come, and in which sequence, apart from their values.
 
 use crate::dataset::{Op, Plan, Transformation};
+use crate::expr::Graph;
+use crate::optimize::rules::carried;
 use std::sync::Arc;
 
 /// What is known of a plan's order without running it. Rules must leave it equal.
@@ -49,25 +51,33 @@ fn walk(plan: &Plan, sources: &mut usize) -> Order {
     }
 }
 
-/// Numbers of the ops below, in the same chain, that may fail.
+/// Numbers of the ops below, in the same chain, that may fail, sorted: which of several ops of one function stands
+/// first does not matter to an element.
 fn fallible(plan: &Plan) -> Vec<u64> {
     let mut out = Vec::new();
     let mut at = plan;
     loop {
-        let graph = match &at.op {
-            Op::Map(m) => Some(&m.graph),
-            Op::MapBatch(m) => Some(&m.map.graph),
-            Op::Filter(f) => Some(&f.graph),
-            _ => None,
-        };
-        if let Some(g) = graph {
-            let mut here: Vec<u64> = g.ops().filter(|op| !op.def.total).map(|op| op.op_id).collect();
-            here.append(&mut out);
-            out = here;
+        match &at.op {
+            Op::Map(m) => fallible_ops(&m.graph, &mut out),
+            Op::MapBatch(m) => fallible_ops(&m.map.graph, &mut out),
+            Op::Filter(f) => fallible_ops(&f.graph, &mut out),
+            _ => {}
         }
         match at.inputs.as_slice() {
             [input] => at = input,
-            _ => return out,
+            _ => break,
+        }
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+fn fallible_ops(graph: &Graph, out: &mut Vec<u64>) {
+    for op in graph.ops().filter(|op| !op.def.total) {
+        match carried(op) {
+            Some(ops) => fallible_ops(ops, out),
+            None => out.push(op.op_id),
         }
     }
 }

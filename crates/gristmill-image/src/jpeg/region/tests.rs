@@ -50,11 +50,14 @@ fn windows(height: usize, width: usize) -> impl Iterator<Item = Window> {
 }
 
 fn by_bands(contents: &[u8], options: &JpegOptions, window: Option<Window>) -> Result<Vec<u8>> {
+    let [_, width, channels] = output_shape(contents, options)?;
+    let crop = options.crop.map(|c| c.width as usize);
+    let row = window.map(|w| w.width).or(crop).unwrap_or(width) * channels;
     let mut all = Vec::new();
     let mut next = 0;
     decode_rows(contents, options, window, &mut Vec::new(), &mut |first, rows| {
-        assert_eq!(first, next);
-        next += 16;
+        assert_eq!((first, rows.len() % row), (next, 0));
+        next += rows.len() / row;
         all.extend_from_slice(rows);
         Ok(())
     })?;

@@ -38,6 +38,14 @@ impl FuseImageChain {
 
 /// The op that carries a chain.
 const FUSED: &str = "image.fused";
+/// The ops that a fused op stands for; `None` for any other op.
+pub fn carried(op: &OpNode) -> Option<&Graph> {
+    match op.attrs.get("graph") {
+        Some(Attr::Graph(graph)) if op.def.name == FUSED => Some(graph),
+        _ => None,
+    }
+}
+
 /// Ops that give an image of encoded bytes.
 const DECODERS: &[&str] = &["io.decode_jpeg", "io.decode_and_crop_jpeg", "io.decode_png", "io.decode_image"];
 /// Ops that keep a window of their first input.

@@ -7,7 +7,7 @@ mod fuse_maps;
 mod push_down_order;
 
 pub use drop_no_ops::DropNoOps;
-pub use fuse_image_chain::FuseImageChain;
+pub use fuse_image_chain::{FuseImageChain, carried};
 pub use fuse_map_into_batch::FuseMapIntoBatch;
 pub use fuse_maps::FuseMaps;
 pub use push_down_order::PushDownOrder;

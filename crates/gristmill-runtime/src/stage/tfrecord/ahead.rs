@@ -1,8 +1,8 @@
 //! Parts of a plain file, read and checked several at a time.
 //!
 //! Every part is one task on the reading threads. It reads its bytes at once, learns from the task before it where
-//! the first frame begins, tells the next one where the last frame ends, and checks its records. Only that hop
-//! from header to header happens in turn. What is not in order - damage, an end in the middle of a frame, an
+//! the first frame begins, walks over its frames, and tells the next one where the last frame ends. Only that walk,
+//! with the bytes in the processor's cache, happens in turn. What is not in order - damage, an end in the middle of a frame, an
 //! error of the store - ends the parts before it: the plain reader goes on from there and finds the words.
 
 use crate::io;
@@ -19,8 +19,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
-/// Bytes of a part's buffer at least, and at most.
-const LEAST: u64 = 1 << 20;
+/// Bytes of files that this is for.
+const WORTH: u64 = 2 << 20;
+/// Bytes of a part's buffer at least: what was read is walked over while it is in the processor's cache. And at most.
+const LEAST: u64 = 256 << 10;
 const MOST: u64 = 8 << 20;
 /// Parts under way at most.
 const DEEPEST: u64 = 16;
@@ -80,7 +82,7 @@ impl Ahead {
         stats: &Arc<StageStats>,
     ) -> Result<Self, Box<dyn Source>> {
         let size = source.size();
-        if size.saturating_sub(offset) < 2 * LEAST {
+        if size.saturating_sub(offset) < WORTH {
             return Err(source);
         }
         let mut header = [0; HEADER_BYTES];
@@ -191,7 +193,7 @@ impl File {
         let bytes = buffer.as_slice();
         let at = usize::try_from(begin - from).ok()?;
         let mut spans = Vec::new();
-        let scan = scan_frames(&bytes[at..], begin, false, usize::MAX, &mut spans);
+        let scan = scan_frames(&bytes[at..], begin, self.verify, usize::MAX, &mut spans);
         spans.iter_mut().for_each(|s| s.start += at);
         let cut = begin + scan.consumed as u64;
         let frame = match scan.stop {
@@ -216,7 +218,7 @@ impl File {
         Some(self.collect(from, buffer, &spans, straddler, end, false))
     }
 
-    /// Checks the records and puts them together, up to the first that is damaged.
+    /// Puts the records together; the one that was read apart is checked.
     fn collect(
         &self,
         from: u64,
@@ -233,19 +235,13 @@ impl File {
             end,
             last,
         };
-        let bytes = buffer.as_slice();
         for &span in spans {
-            let offset = from + (span.start - HEADER_BYTES) as u64;
-            if self.verify && !payload_holds(bytes, span) {
-                (part.end, part.last) = (offset, true);
-                break;
-            }
             // Buffers have at most `MOST` bytes.
             part.places.push(StrSpan { buffer: 0, start: span.start as u32, len: span.len as u32 });
-            part.offsets.push(offset);
+            part.offsets.push(from + (span.start - HEADER_BYTES) as u64);
         }
         part.buffers.push(Arc::new(buffer));
-        if let Some(record) = straddler.filter(|_| part.places.len() == spans.len()) {
+        if let Some(record) = straddler {
             let span = Span { start: HEADER_BYTES, len: record.len() - OVERHEAD_BYTES };
             let offset = end - record.len() as u64;
             if !self.verify || payload_holds(record.as_slice(), span) {

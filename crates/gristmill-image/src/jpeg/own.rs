@@ -1,0 +1,176 @@
+//! The decoder of our own, which serves intact files of the usual kinds. Everything else it leaves to libjpeg-turbo,
+//! which is slower and knows what to say.
+
+use super::decode::{Crop, DctMethod, JpegOptions};
+use crate::geometry::Window;
+use crate::output::slot;
+use crate::{MAX_SAMPLES, Output, Result};
+use gristmill_jpeg::{Dct, Decoder, Edges, Options, Region};
+use std::cell::RefCell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Samples of images after which a thread's working memory is kept for the next.
+const KEPT: usize = 1 << 24;
+
+thread_local! {
+    static DECODER: RefCell<Decoder> = RefCell::new(Decoder::new());
+}
+
+static OWN: AtomicU64 = AtomicU64::new(0);
+static LIBJPEG: AtomicU64 = AtomicU64::new(0);
+
+/// How many images each decoder has been given since the process began: our own, and libjpeg-turbo where that one
+/// could not serve.
+#[must_use]
+pub fn served() -> (u64, u64) {
+    (OWN.load(Relaxed), LIBJPEG.load(Relaxed))
+}
+
+/// Counts an image that libjpeg-turbo was given.
+pub(super) fn left() {
+    LIBJPEG.fetch_add(1, Relaxed);
+}
+
+/// Whether it is to be used: the environment variable `GRISTMILL_JPEG=turbo`, for tests and benchmarks, says no.
+fn wanted() -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    *WANTED.get_or_init(|| std::env::var_os("GRISTMILL_JPEG").is_none_or(|v| v != "turbo"))
+}
+
+/// The same options, with `crop` as libjpeg-turbo crops; `None` where they do not fit the decoder.
+pub(super) fn options(options: &JpegOptions) -> Option<Options> {
+    let region = match options.crop {
+        None => None,
+        Some(Crop { y, x, height, width }) => {
+            let sides = [y, x, height, width].map(usize::try_from);
+            let [Ok(y), Ok(x), Ok(height), Ok(width)] = sides else { return None };
+            Some(Region { x, y, width, height, edges: Edges::Cropped })
+        }
+    };
+    let accurate = options.dct_method == DctMethod::IntegerAccurate;
+    wanted().then_some(Options {
+        channels: u8::try_from(options.channels).ok()?,
+        ratio: u8::try_from(options.ratio).ok()?,
+        fancy: options.fancy_upscaling,
+        dct: if accurate { Dct::Accurate } else { Dct::Fast },
+        region,
+        max_samples: MAX_SAMPLES,
+    })
+}
+
+/// The same options for a window with the pixels of the whole image.
+pub(super) fn in_window(given: &JpegOptions, window: Window) -> Option<Options> {
+    let Window { y, x, height, width } = window;
+    let region = Some(Region { x, y, width, height, edges: Edges::Whole });
+    Some(Options { region, ..options(given)? })
+}
+
+/// Height, width and components from the header.
+pub(super) fn shape(contents: &[u8]) -> Option<[usize; 3]> {
+    let header = gristmill_jpeg::read_header(contents).ok().filter(|_| wanted())?;
+    Some([header.height(), header.width(), header.components()])
+}
+
+/// Decodes into the slot of `output`; false where the file is to be left to libjpeg-turbo.
+pub(super) fn decode(
+    contents: &[u8],
+    options: Option<Options>,
+    output: &mut (impl Output<u8> + ?Sized),
+) -> Result<bool> {
+    let Some(options) = options else { return Ok(false) };
+    let Ok(shape) = gristmill_jpeg::read_header(contents).and_then(|header| header.shape(&options)) else {
+        return Ok(false);
+    };
+    let pixels = slot(output, &shape)?;
+    let samples = pixels.len();
+    let done = with_decoder(samples, |decoder| decoder.decode_into(contents, &options, pixels).is_ok());
+    OWN.fetch_add(done.into(), Relaxed);
+    Ok(done)
+}
+
+/// Decodes into rows from top to bottom. `None` where the file is to be left to libjpeg-turbo; an error is that of
+/// `sink`, or the file turned out to be damaged after rows were handed over.
+pub(super) fn decode_rows(
+    contents: &[u8],
+    options: Option<Options>,
+    sink: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    damaged: impl FnOnce() -> crate::Error,
+) -> Option<Result<()>> {
+    let options = options?;
+    let (mut told, mut said) = (false, Ok(()));
+    let done = with_decoder(0, |decoder| {
+        decoder.decode_bands(contents, &options, &mut |first, rows| {
+            told = true;
+            if said.is_ok() {
+                said = sink(first, rows);
+            }
+        })
+    });
+    match done {
+        Ok(_) => {
+            OWN.fetch_add(1, Relaxed);
+            Some(said)
+        }
+        Err(_) if told => Some(said.and(Err(damaged()))),
+        Err(_) => None,
+    }
+}
+
+/// Uses the thread's decoder. What it took for a very large image is given back.
+fn with_decoder<T>(samples: usize, work: impl FnOnce(&mut Decoder) -> T) -> T {
+    DECODER.with(|decoder| {
+        // A sink that decodes another image gets a decoder for that.
+        let Ok(mut decoder) = decoder.try_borrow_mut() else { return work(&mut Decoder::new()) };
+        let done = work(&mut decoder);
+        if samples > KEPT {
+            *decoder = Decoder::new();
+        }
+        done
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jpeg::{EncodeOptions, decode, decode_rows, decode_with_libjpeg, encode};
+    use crate::{Error, Image};
+
+    fn photo() -> Vec<u8> {
+        let pixels: Vec<u8> = (0..70 * 90 * 3).map(|i| (i * 31 % 251) as u8).collect();
+        encode(&pixels, 70, 90, 3, &EncodeOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn intact_files_are_ours_and_damaged_ones_are_not() {
+        if !wanted() {
+            return;
+        }
+        let (file, before) = (photo(), served());
+        let (mut ours, mut theirs) = (Image::default(), Image::default());
+        decode(&file, &JpegOptions::default(), &mut ours).unwrap();
+        decode_with_libjpeg(&file, &JpegOptions::default(), &mut theirs).unwrap();
+        assert_eq!(ours, theirs);
+        assert!(served().0 > before.0);
+        let before = served();
+        let options = JpegOptions { try_recover_truncated: true, ..JpegOptions::default() };
+        decode(&file[..file.len() / 2], &options, &mut ours).unwrap();
+        assert!(served().1 > before.1);
+        assert_eq!(ours.data[..90 * 3], theirs.data[..90 * 3]);
+    }
+
+    #[test]
+    fn rows_end_with_the_error_of_their_sink_or_of_the_file() {
+        let file = photo();
+        let mut rows = 0;
+        let mut sink = |_: usize, pixels: &[u8]| {
+            rows += pixels.len() / 270;
+            if rows > 20 { Err(Error::invalid("enough")) } else { Ok(()) }
+        };
+        let e = decode_rows(&file, &JpegOptions::default(), None, &mut Vec::new(), &mut sink).unwrap_err();
+        assert!(e.to_string().contains("enough"), "{e}");
+        let short = &file[..file.len() * 3 / 4];
+        let e = decode_rows(short, &JpegOptions::default(), None, &mut Vec::new(), &mut |_, _| Ok(()));
+        assert!(e.unwrap_err().to_string().contains("Invalid JPEG data"));
+    }
+}
