@@ -138,6 +138,10 @@ bench: native ## Times this package against TensorFlow where .venv-tf has it (BE
 	$(VENV)/bin/pip install --quiet --requirement tools/requirements-demo.txt
 	$(PY) bench/run.py $(BENCH_ARGS)
 
+.PHONY: bench-kernels
+bench-kernels: toolchain $(STAMPS)/venv ## Times kernels and stages one by one (BENCH_ARGS: a filter, or criterion's options)
+	cargo bench --profile quick $(LOCKED) --workspace --exclude gristmill-python --bench '*' -- $(BENCH_ARGS)
+
 .PHONY: clean
 clean: ## Removes what was built, not the environments
 	cargo clean
