@@ -14,6 +14,9 @@ use gristmill_types::{Block, Column, Error, Id, Ids, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Bytes of a block that is given, unless a single element has more.
+const BLOCK_BYTES: u64 = 4 << 20;
+
 /// See the module.
 pub(crate) struct ShuffleStage {
     input: Box<dyn Stage>,
@@ -209,6 +212,13 @@ impl ShuffleStage {
         Ok(())
     }
 
+    /// Elements to give at a time: a block of large ones would take as much memory as the buffer, or more.
+    fn most(&self, want: usize) -> usize {
+        let bytes: u64 = self.stores.iter().map(Store::bytes).sum();
+        let each = bytes / self.order.held().max(1) as u64;
+        want.min(4096).min((BLOCK_BYTES / each.max(1)).max(1) as usize)
+    }
+
     fn emit(&mut self, slots: &[u32]) -> Block {
         let stores = &mut self.stores;
         let columns: Result<Vec<Column>> =
@@ -235,7 +245,8 @@ impl Stage for ShuffleStage {
         if self.given == 0 {
             self.env.draws.commit(self.place, self.round);
         }
-        let most = want.min(4096);
+        self.fill(want);
+        let most = self.most(want);
         let (mut drawn, mut failed) = (Vec::with_capacity(most), None);
         while drawn.len() < most && failed.is_none() {
             self.fill(want);
