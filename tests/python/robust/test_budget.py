@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,3 +146,39 @@ print(gm.zeros([3]).numpy().tolist())
 def test_values_that_cannot_be_held_are_an_error() -> None:
     expected = "True True\n" * 5 + "[0.0, 0.0, 0.0]\n"
     assert child.run(HUGE) == (0, expected, "")
+
+
+STREAM = """
+import resource, sys
+import gristmill as gm
+
+path, budget, mapped, times = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+functions = {"length": gm.strings.length, "bytes": lambda r: gm.io.decode_raw(r, gm.uint8)}
+options = gm.data.Options()
+options.autotune.ram_budget = budget
+ds = gm.data.TFRecordDataset([path] * times).shuffle(500, seed=1)
+ds = ds.map(functions[mapped]).batch(32).prefetch(4).with_options(options)
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+before, records = peak(), 0
+for batch in ds:
+    records += batch.shape[0]
+print(records, peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in other units elsewhere")
+@pytest.mark.parametrize(("mapped", "times"), [("length", 100), ("bytes", 20)])
+def test_ten_gigabytes_stream_within_a_budget(tmp_path: Path, mapped: str, times: int) -> None:
+    budget, overhead = 256_000_000, 64_000_000
+    path = str(tmp_path / "part.tfrecord")
+    with gm.io.TFRecordWriter(path) as out:
+        for i in range(1_000):
+            out.write(i.to_bytes(4, "little") * 25_000)
+    status, said, errors = child.run(STREAM, path, str(budget), mapped, str(times), timeout=240)
+    assert (status, errors) == (0, "")
+    records, grown = map(int, said.split())
+    assert records == 1_000 * times
+    assert grown < budget + overhead, f"{grown / 1e6:.0f} MB"
