@@ -158,7 +158,7 @@ def machine(results: dict[Job, list[dict[str, Any]]]) -> list[str]:
     ]
 
 
-def _rival_python(given: str | None) -> str | None:
+def rival_python(given: str | None) -> str | None:
     """An interpreter that can import TensorFlow, or ``None``."""
     candidate = given or str(TOP / ".venv-tf" / "bin" / "python")
     if not Path(candidate).exists():
@@ -179,7 +179,7 @@ def main() -> int:
     options = parser.parse_args()
 
     pythons = {OURS: sys.executable}
-    if rival := _rival_python(options.rival_python):
+    if rival := rival_python(options.rival_python):
         pythons[RIVAL] = rival
     else:
         print(f"no interpreter with {RIVAL} found: only {OURS} is timed (see bench/README.md)")
