@@ -62,7 +62,9 @@ def test_the_end_of_a_program_is_swift(name: str) -> None:
 
 WAITS = {
     "shuffle fills": "D.range(10**12).shuffle(10**10)",
-    "shuffle fills slowly": "D.range(10**12).map(lambda x: gm.fill([3], gm.gather([1], x * 0))).shuffle(10**9)",
+    "shuffle fills slowly": (
+        "D.range(10**12).map(lambda x: gm.fill([3], gm.gather([1], x * 0))).shuffle(10**9)"
+    ),
     "filter finds nothing": "D.range(10**15).filter(lambda x: x < 0)",
     "skip": "D.range(10**15).filter(lambda x: x >= 0).skip(10**15)",
     "repeat skips": "D.range(5).repeat().skip(10**15)",
