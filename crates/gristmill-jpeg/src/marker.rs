@@ -177,8 +177,9 @@ impl<'a> Reader<'a> {
             let (id, tables) = (body[1 + 2 * i], body[2 + 2 * i]);
             let component = frame.components.iter().position(|c| c.id == id);
             let component = component.ok_or(Error::Corrupt("a scan is of an unknown component"))?;
-            if scan.parts[..i].iter().any(|p| p.0 == component) {
-                return Err(Error::Corrupt("a scan names a component twice"));
+            // Libjpeg looks for a component only among those that the places before have not used up.
+            if component < i || scan.parts[..i].iter().any(|p| p.0 == component) {
+                return Err(Error::Corrupt("a scan names its components twice or out of order"));
             }
             scan.parts[i] = (component, usize::from(tables >> 4), usize::from(tables & 15));
         }

@@ -48,9 +48,10 @@ pub(crate) fn decode(
     let (mut bases, mut blocks) = ([0; 4], 0);
     for (i, c) in frame.components.iter().enumerate() {
         bases[i] = blocks;
-        blocks += frame.mcus_wide * c.h * frame.mcus_high * c.v;
+        // The vector code writes zeros behind the last block: not into those of a component read before.
+        blocks += frame.mcus_wide * c.h * frame.mcus_high * c.v + SPARE;
     }
-    room.zero_blocks(blocks + SPARE);
+    room.zero_blocks(blocks);
     room.dirty = true;
     let most = room.extents.len().max(frame.mcus_wide * 4 + 2);
     room.extents.resize(most, 0);
@@ -298,7 +299,8 @@ impl Multi<'_> {
                 return Err(Error::Unsupported("scans in an unusual order"));
             }
             for bits in &mut unknown[first..=last] {
-                if (*bits).max(0) as u32 != high {
+                // A first scan is one of coefficients of which nothing is known.
+                if (*bits).max(0) as u32 != high || (high == 0 && *bits >= 0) {
                     return Err(Error::Unsupported("scans in an unusual order"));
                 }
                 *bits = low as i8;

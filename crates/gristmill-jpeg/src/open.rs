@@ -108,10 +108,14 @@ impl<'a> Open<'a> {
     pub(crate) fn layout(&self, options: &Options) -> Result<Layout> {
         let Header { frame, space, inverted, .. } = &self.header;
         let layout = Layout::new(frame, *space, *inverted, options)?;
-        let blocks = (frame.mcus_wide * frame.mcus_high * frame.blocks_per_mcu()) as u64;
-        let padding = if self.header.single { 1 } else { frame.max_h * frame.max_v * 4 } as u64;
+        let blocks = if self.header.single {
+            frame.mcus_wide * frame.mcus_high * frame.blocks_per_mcu()
+        } else {
+            // A scan of one component has only the blocks in which there is something to see.
+            frame.components.iter().map(|c| c.blocks_wide * c.blocks_high).sum()
+        };
         let bits_per_block = if frame.progressive { 1 } else { 2 };
-        if blocks * bits_per_block > self.reader.data.len() as u64 * 8 * padding {
+        if blocks as u64 * bits_per_block > self.reader.data.len() as u64 * 8 {
             return Err(Error::Corrupt("the file is too short for its size in pixels"));
         }
         Ok(layout)

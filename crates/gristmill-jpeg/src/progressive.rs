@@ -1,10 +1,10 @@
 //! Reading the scans of progressive files: each adds a band of coefficients or one bit of them.
 
-use crate::Result;
 use crate::bits::{BAD_CODE, Bits};
 use crate::block::Block;
 use crate::huffman::Codes;
 use crate::sequential::OVERRUN;
+use crate::{Error, Result};
 
 /// First scan of the DC coefficients: the difference, without its `low` last bits.
 #[inline]
@@ -16,7 +16,7 @@ pub(crate) fn dc_first(
     block: &mut Block,
 ) -> Result<()> {
     let (_, difference) = bits.coefficient(codes)?;
-    *previous = previous.wrapping_add(difference);
+    *previous = previous.checked_add(difference).ok_or(Error::Corrupt("a DC coefficient is out of range"))?;
     block.0[0] = (*previous << low) as i16;
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::stats::StageStats;
 use gristmill_plan::dataset::{Op, Options, Plan, Shuffle, ShuffleCounter};
 use gristmill_types::{Error, Key, Result, rng};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// One occurrence of a shuffle in a plan and the epochs that it takes.
@@ -254,6 +254,8 @@ pub struct Shared {
     pub options: Options,
     /// Whether nothing is made ahead of the reader.
     pub direct: bool,
+    /// Bytes of file parts that are being read ahead.
+    pub under_way: Arc<AtomicU64>,
     /// Whether element keys are needed.
     pub track: bool,
     /// Counters, sources first.
@@ -274,6 +276,7 @@ impl Shared {
             iteration,
             options: self.options.clone(),
             direct: self.direct,
+            under_way: Arc::clone(&self.under_way),
             track: self.track,
             stats: Mutex::new(Vec::new()),
             warnings: Mutex::new(Vec::new()),

@@ -3,8 +3,9 @@
 use crate::pool::{Job, job, lock};
 use crate::sys;
 use gristmill_types::process::PerProcess;
+use gristmill_types::{Error, Result};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Threads at most: enough requests under way for a network drive.
@@ -12,11 +13,12 @@ const MOST: usize = 16;
 /// How long a thread stays without work.
 const IDLE: Duration = Duration::from_secs(2);
 
-type Task = Box<dyn FnOnce() + Send>;
+/// A task until somebody takes it.
+type Slot = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
 
 #[derive(Default)]
 struct State {
-    tasks: VecDeque<Task>,
+    tasks: VecDeque<Slot>,
     idle: usize,
     threads: usize,
 }
@@ -30,13 +32,55 @@ struct Io {
 
 static IO: PerProcess<Io> = PerProcess::new();
 
+/// Work that whoever comes first does: a reading thread, or the one that waits for it. So nobody waits for threads
+/// that are all held up elsewhere. Dropped before anybody has begun, it is never done.
+pub(crate) struct Reading<T> {
+    job: Option<Job<T>>,
+    slot: Slot,
+}
+
+impl<T> Reading<T> {
+    /// Whether the result is there.
+    pub(crate) fn is_done(&self) -> bool {
+        self.job.as_ref().is_some_and(Job::is_done)
+    }
+
+    /// The result.
+    ///
+    /// # Errors
+    /// `Internal` if the task panicked.
+    pub(crate) fn wait(mut self) -> Result<T> {
+        run(&self.slot);
+        match self.job.take() {
+            Some(job) => job.wait(),
+            None => Err(Error::internal("a result was fetched twice")),
+        }
+    }
+}
+
+impl<T> Drop for Reading<T> {
+    fn drop(&mut self) {
+        let task = lock(&self.slot).take();
+        drop(task);
+    }
+}
+
+/// Does the work if nobody has begun it.
+fn run(slot: &Slot) {
+    let task = lock(slot).take();
+    if let Some(task) = task {
+        task();
+    }
+}
+
 /// Runs `f` on a thread that may wait for files. Tasks start in the order of these calls, so one may wait for
 /// another that was handed in before it.
-pub(crate) fn submit<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Job<T> {
+pub(crate) fn submit<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Reading<T> {
     let (job, task) = job(f);
+    let slot: Slot = Arc::new(Mutex::new(Some(Box::new(task))));
     let io = IO.get(Io::default);
     let mut state = lock(&io.state);
-    state.tasks.push_back(Box::new(task));
+    state.tasks.push_back(Arc::clone(&slot));
     if state.idle >= state.tasks.len() {
         drop(state);
         io.wake.notify_one();
@@ -44,27 +88,21 @@ pub(crate) fn submit<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) 
         state.threads += 1;
         drop(state);
         let spawned = std::thread::Builder::new().name("gristmill-io".into()).spawn(|| work(io));
+        // Without a thread whoever waits does the work.
         if spawned.is_err() {
-            let mut state = lock(&io.state);
-            state.threads -= 1;
-            // Without any thread the caller does the work itself.
-            let task = if state.threads == 0 { state.tasks.pop_front() } else { None };
-            drop(state);
-            if let Some(task) = task {
-                task();
-            }
+            lock(&io.state).threads -= 1;
         }
     }
-    job
+    Reading { job: Some(job), slot }
 }
 
 fn work(io: &Io) {
     sys::lower_priority();
     let mut state = lock(&io.state);
     loop {
-        if let Some(task) = state.tasks.pop_front() {
+        if let Some(slot) = state.tasks.pop_front() {
             drop(state);
-            task();
+            run(&slot);
             state = lock(&io.state);
             continue;
         }
@@ -102,5 +140,24 @@ mod tests {
         assert_eq!(sums, (0..100).map(|i| i * (i.max(1) - 1) / 2).collect::<Vec<_>>());
         assert!(submit(|| -> u64 { panic!("boom") }).wait().unwrap_err().to_string().contains("boom"));
         assert_eq!(submit(|| 7).wait().unwrap(), 7);
+    }
+
+    #[test]
+    fn whoever_waits_does_what_no_thread_has_begun() {
+        // More tasks than threads, all held up until the end of the test.
+        let gates: Vec<_> = (0..2 * MOST).map(|_| channel::<()>()).collect();
+        let mut held = Vec::new();
+        let mut open = Vec::new();
+        for (give, take) in gates {
+            open.push(give);
+            held.push(submit(move || take.recv().is_ok()));
+        }
+        assert_eq!(submit(|| 7).wait().unwrap(), 7);
+        // Nobody does what was given up.
+        let (give, take) = channel();
+        drop(submit(move || give.send(())));
+        assert!(take.recv().is_err());
+        open.iter().for_each(|gate| gate.send(()).unwrap());
+        assert!(held.into_iter().all(|job| job.wait().unwrap()));
     }
 }

@@ -5,7 +5,7 @@ use super::decode::{Crop, DctMethod, JpegOptions};
 use crate::geometry::Window;
 use crate::output::slot;
 use crate::{MAX_SAMPLES, Output, Result};
-use gristmill_jpeg::{Dct, Decoder, Edges, Options, Region};
+use gristmill_jpeg::{Dct, Decoder, Edges, Header, Options, Region};
 use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -79,12 +79,11 @@ pub(super) fn decode(
     output: &mut (impl Output<u8> + ?Sized),
 ) -> Result<bool> {
     let Some(options) = options else { return Ok(false) };
-    let Ok(shape) = gristmill_jpeg::read_header(contents).and_then(|header| header.shape(&options)) else {
-        return Ok(false);
-    };
+    let Ok(header) = gristmill_jpeg::read_header(contents) else { return Ok(false) };
+    let Ok(shape) = header.shape(&options) else { return Ok(false) };
     let pixels = slot(output, &shape)?;
-    let samples = pixels.len();
-    let done = with_decoder(samples, |decoder| decoder.decode_into(contents, &options, pixels).is_ok());
+    let done =
+        with_decoder(samples(&header), |decoder| decoder.decode_into(contents, &options, pixels).is_ok());
     OWN.fetch_add(done.into(), Relaxed);
     Ok(done)
 }
@@ -98,8 +97,9 @@ pub(super) fn decode_rows(
     damaged: impl FnOnce() -> crate::Error,
 ) -> Option<Result<()>> {
     let options = options?;
+    let header = gristmill_jpeg::read_header(contents).ok()?;
     let (mut told, mut said) = (false, Ok(()));
-    let done = with_decoder(0, |decoder| {
+    let done = with_decoder(samples(&header), |decoder| {
         decoder.decode_bands(contents, &options, &mut |first, rows| {
             told = true;
             if said.is_ok() {
@@ -115,6 +115,11 @@ pub(super) fn decode_rows(
         Err(_) if told => Some(said.and(Err(damaged()))),
         Err(_) => None,
     }
+}
+
+/// Samples of the whole image, whose coefficients a progressive file keeps in memory.
+fn samples(header: &Header) -> usize {
+    header.width() * header.height() * header.components()
 }
 
 /// Uses the thread's decoder. What it took for a very large image is given back.

@@ -81,7 +81,7 @@ fn long_dc(held: u64, codes: *const Codes) -> Option<(u32, i32)> {
 /// `FAILED`.
 #[inline(always)]
 unsafe fn step(p: &mut Place, s: &mut Stream) -> u8 {
-    // SAFETY: the index has BITS bits and the table 2^BITS entries. The store reaches at most 384 bytes from the start
+    // SAFETY: the index has BITS bits and the table 2^BITS entries. The store reaches at most 389 bytes from the start
     // of the block, and there are SPARE blocks more than are read; those after this one are zero, and so is what is
     // stored there (or the file is refused).
     unsafe {

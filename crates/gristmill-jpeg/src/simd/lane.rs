@@ -40,7 +40,7 @@ pub(crate) struct Lane<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) parts: &'a [Part],
     pub(crate) place: &'a mut Place,
-    /// Zero from the current block on; [`SPARE`] more than will be read.
+    /// Zero from the current block on; [`SPARE`] more than will be read, over which zeros are written.
     pub(crate) blocks: &'a mut [Block],
     /// For each block how many positions from the front may be other than zero.
     pub(crate) extents: &'a mut [u8],

@@ -56,11 +56,18 @@ const SAMPLINGS: [[(usize, usize); 3]; 18] = [
 /// The scans of a sequential file.
 fn sequential(random: &mut Random, components: usize) -> Vec<Scan> {
     let scan = |components: Vec<usize>| Scan { components, band: (0, 63), bits: (0, 0) };
-    match random.below(5) {
+    let mut scans: Vec<Scan> = match random.below(5) {
         0 => (0..components).map(|c| scan(vec![c])).collect(),
         1 if components > 2 => vec![scan(vec![0]), scan((1..components).collect())],
         _ => vec![scan((0..components).collect())],
+    };
+    // In any order: what is read later lies before what is there already.
+    let first = random.below(scans.len());
+    scans.rotate_left(first);
+    if random.chance(50) {
+        scans.reverse();
     }
+    scans
 }
 
 /// The scans of a progressive file: some bands for each component, refined bit by bit.

@@ -115,8 +115,8 @@ impl ShuffleStage {
         for (store, column) in self.stores.iter_mut().zip(&block.columns) {
             store.put(names, column, at);
         }
-        if !matches!(block.ids, Ids::None) {
-            self.track = true;
+        self.track |= !matches!(block.ids, Ids::None);
+        if self.track {
             self.ids.resize(self.ids.len().max(self.slots as usize), Id::default());
             for (i, &name) in names.iter().enumerate() {
                 self.ids[name as usize] = block.ids.get(at + i);

@@ -5,6 +5,7 @@ use gristmill::record::crc::crc32c;
 use gristmill::record::writer::RecordWriter;
 use gristmill::runtime::DatasetIterator;
 use gristmill::types::rng::Philox;
+use gristmill::types::{Bytes, Tensor};
 use gristmill::{Dataset, Value};
 use std::path::Path;
 
@@ -90,4 +91,25 @@ fn a_position_is_taken_up_anywhere() {
         }
         it.next_element().unwrap().unwrap();
     }
+}
+
+#[test]
+fn records_shuffled_with_elements_that_have_no_place_in_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.tfrecord");
+    let mut writer = RecordWriter::new(Vec::new(), Compression::None, None);
+    (0..5u8).for_each(|i| writer.write(&[i]).unwrap());
+    std::fs::write(&path, writer.finish().unwrap()).unwrap();
+    let others: Vec<Bytes> = (5..15u8).map(|i| Bytes::from(vec![i])).collect();
+    let others = Dataset::from_tensor_slices(vec![Tensor::string_vector(others).into()]).unwrap();
+    let ds = Dataset::tfrecord(&[path]).unwrap().concatenate(&others).unwrap();
+    let ds = ds.shuffle(100, Some(3), true).unwrap().repeat(2).unwrap();
+    let mut seen: Vec<u8> = ds
+        .iter()
+        .unwrap()
+        .map(|e| e.unwrap()[0].tensor().unwrap().string_slices().next().unwrap()[0])
+        .collect();
+    assert!(!seen.is_sorted());
+    seen.sort_unstable();
+    assert_eq!(seen, (0..15).flat_map(|i| [i, i]).collect::<Vec<_>>());
 }

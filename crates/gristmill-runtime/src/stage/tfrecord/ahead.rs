@@ -5,8 +5,8 @@
 //! with the bytes in the processor's cache, happens in turn. What is not in order - damage, an end in the middle of a frame, an
 //! error of the store - ends the parts before it: the plain reader goes on from there and finds the words.
 
-use crate::io;
-use crate::pool::Job;
+use crate::env::Env;
+use crate::io::{self, Reading};
 use crate::stats::StageStats;
 use gristmill_record::frame::{
     HEADER_BYTES, OVERHEAD_BYTES, Span, Stop, parse_header, payload_holds, scan_frames,
@@ -16,6 +16,7 @@ use gristmill_types::{Buffer, StrSpan};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
@@ -25,7 +26,7 @@ const WORTH: u64 = 2 << 20;
 const LEAST: u64 = 256 << 10;
 const MOST: u64 = 8 << 20;
 /// Parts under way at most.
-const DEEPEST: u64 = 16;
+const DEEPEST: usize = 16;
 
 /// Whole records, as they lie in a part of a file.
 pub(super) struct Part {
@@ -65,20 +66,30 @@ pub(super) struct Ahead {
     /// First byte of the next part to be asked for.
     next: u64,
     begin: Option<Begin>,
-    parts: VecDeque<Job<Option<Part>>>,
+    parts: VecDeque<Reading<Option<Part>>>,
     /// Parts kept under way: more whenever the reader had to wait.
     depth: usize,
-    deepest: usize,
+    /// Memory that a part may take: its own and that of the record which its end cuts in two.
+    part_bytes: u64,
+    /// Memory of the parts under way of all files of the pass, and how much it may be.
+    under_way: Arc<AtomicU64>,
+    budget: u64,
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.give_up();
+    }
 }
 
 impl Ahead {
     /// Reads ahead from `offset`, where a frame begins, or gives the source back where that does not pay: in short
-    /// files, in front of damage, and where single records are large. `budget` is in bytes.
+    /// files, in front of damage, where single records are large, and beyond the budget.
     pub(super) fn open(
         source: Box<dyn Source>,
         offset: u64,
         verify: bool,
-        budget: u64,
+        env: &Env,
         stats: &Arc<StageStats>,
     ) -> Result<Self, Box<dyn Source>> {
         let size = source.size();
@@ -88,48 +99,66 @@ impl Ahead {
         let mut header = [0; HEADER_BYTES];
         let whole = read_whole(&*source, offset, &mut header).is_some();
         let Some(first) = parse_header(&header, offset).ok().filter(|_| whole) else { return Err(source) };
-        let bytes = first.saturating_mul(16).max(LEAST).checked_next_power_of_two().unwrap_or(u64::MAX);
-        if first > MOST / 2 || bytes.min(MOST) > budget / 4 {
+        let bytes = first.saturating_mul(16).max(LEAST).checked_next_power_of_two().unwrap_or(MOST).min(MOST);
+        let (under_way, budget) = (Arc::clone(&env.shared.under_way), env.budget() / 4);
+        if first > MOST / 2 || under_way.load(Relaxed) + 2 * bytes > budget {
             return Err(source);
         }
-        let bytes = bytes.min(MOST);
-        let deepest = (budget / 4 / bytes).clamp(1, DEEPEST) as usize;
-        let file =
-            File { source, size, verify, stats: Arc::clone(stats), stride: bytes - HEADER_BYTES as u64 };
+        let stride = bytes - HEADER_BYTES as u64;
+        let file = File { source, size, verify, stats: Arc::clone(stats), stride };
         Ok(Self {
             file: Arc::new(file),
             next: offset,
             begin: Some(Begin::At(offset)),
             parts: VecDeque::new(),
-            depth: 2.min(deepest),
-            deepest,
+            depth: 2,
+            part_bytes: 2 * bytes,
+            under_way,
+            budget,
         })
+    }
+
+    /// Asks for parts as far as depth and budget go; for one in any case.
+    fn ask(&mut self) {
+        while self.parts.len() < self.depth && self.next < self.file.size {
+            let room = self.under_way.load(Relaxed) + self.part_bytes <= self.budget;
+            if !room && !self.parts.is_empty() {
+                break;
+            }
+            let Some(begin) = self.begin.take() else { break };
+            let (give, told) = channel();
+            let (file, from) = (Arc::clone(&self.file), self.next);
+            self.under_way.fetch_add(self.part_bytes, Relaxed);
+            self.parts.push_back(io::submit(move || file.part(from, begin, give)));
+            self.begin = Some(Begin::Told(told));
+            self.next += self.file.stride;
+        }
+    }
+
+    /// Lets go of the parts under way.
+    fn give_up(&mut self) {
+        self.under_way.fetch_sub(self.part_bytes * self.parts.len() as u64, Relaxed);
+        self.parts.clear();
     }
 
     /// The next records; `None` where the plain reader has to go on.
     pub(super) fn next(&mut self) -> Option<Part> {
         loop {
-            while self.parts.len() < self.depth && self.next < self.file.size {
-                let Some(begin) = self.begin.take() else { break };
-                let (give, told) = channel();
-                let (file, from) = (Arc::clone(&self.file), self.next);
-                self.parts.push_back(io::submit(move || file.part(from, begin, give)));
-                self.begin = Some(Begin::Told(told));
-                self.next += self.file.stride;
-            }
+            self.ask();
             let part = self.parts.pop_front()?;
+            self.under_way.fetch_sub(self.part_bytes, Relaxed);
             let ready = usize::from(part.is_done()) + self.parts.iter().filter(|p| p.is_done()).count();
-            self.file.stats.ahead(ready, self.deepest);
+            self.file.stats.ahead(ready, self.depth);
             if ready == 0 {
-                self.depth = (self.depth * 2).min(self.deepest);
+                self.depth = (self.depth * 2).min(DEEPEST);
             } else if ready > self.parts.len() {
                 // All of them lay ready: fewer stay in the processor's cache.
-                self.depth = (self.depth - 1).max(2.min(self.deepest));
+                self.depth = (self.depth - 1).max(2);
             }
             // A task that panicked is as good as an unreadable part: the plain reader reports what there is.
             let part = part.wait().ok().flatten()?;
             if part.last {
-                self.parts.clear();
+                self.give_up();
                 self.next = self.file.size;
             }
             if !part.places.is_empty() {
@@ -198,7 +227,7 @@ impl File {
         let cut = begin + scan.consumed as u64;
         let frame = match scan.stop {
             _ if cut >= limit => None,
-            Stop::Partial { frame_bytes: Some(n) } if n <= MOST && n <= self.size - cut => Some(n),
+            Stop::Partial { frame_bytes: Some(n) } if n <= self.stride && n <= self.size - cut => Some(n),
             _ => return Some(self.collect(from, buffer, &spans, None, cut, true)),
         };
         let end = tell(cut + frame.unwrap_or(0));

@@ -121,7 +121,7 @@ impl TfRecordStage {
         if self.env.shared.direct || !plain {
             return Err(source);
         }
-        Ahead::open(source, self.offset, self.verify, self.env.budget(), &self.stats)
+        Ahead::open(source, self.offset, self.verify, &self.env, &self.stats)
     }
 
     /// The current file from the current position on, whatever it is.
