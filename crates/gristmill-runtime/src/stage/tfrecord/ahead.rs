@@ -18,13 +18,16 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Bytes of files that this is for.
 const WORTH: u64 = 2 << 20;
 /// Bytes of a part's buffer at least: what was read is walked over while it is in the processor's cache. And at most.
 const LEAST: u64 = 256 << 10;
 const MOST: u64 = 8 << 20;
+/// A wait that tells of a slow drive: what lies in the page cache is there sooner, and more of it under way would only
+/// leave the processor's cache.
+const SLOW: Duration = Duration::from_millis(2);
 /// Parts under way at most.
 const DEEPEST: usize = 16;
 
@@ -67,7 +70,7 @@ pub(super) struct Ahead {
     next: u64,
     begin: Option<Begin>,
     parts: VecDeque<Reading<Option<Part>>>,
-    /// Parts kept under way: more whenever the reader had to wait.
+    /// Parts kept under way: more whenever the reader had to wait for long.
     depth: usize,
     /// Memory that a part may take: its own and that of the record which its end cuts in two.
     part_bytes: u64,
@@ -99,7 +102,7 @@ impl Ahead {
         let mut header = [0; HEADER_BYTES];
         let whole = read_whole(&*source, offset, &mut header).is_some();
         let Some(first) = parse_header(&header, offset).ok().filter(|_| whole) else { return Err(source) };
-        let bytes = first.saturating_mul(16).max(LEAST).checked_next_power_of_two().unwrap_or(MOST).min(MOST);
+        let bytes = first.saturating_mul(4).max(LEAST).checked_next_power_of_two().unwrap_or(MOST).min(MOST);
         let (under_way, budget) = (Arc::clone(&env.shared.under_way), env.budget() / 4);
         if first > MOST / 2 || under_way.load(Relaxed) + 2 * bytes > budget {
             return Err(source);
@@ -149,14 +152,16 @@ impl Ahead {
             self.under_way.fetch_sub(self.part_bytes, Relaxed);
             let ready = usize::from(part.is_done()) + self.parts.iter().filter(|p| p.is_done()).count();
             self.file.stats.ahead(ready, self.depth);
-            if ready == 0 {
-                self.depth = (self.depth * 2).min(DEEPEST);
-            } else if ready > self.parts.len() {
+            if ready > self.parts.len() {
                 // All of them lay ready: fewer stay in the processor's cache.
                 self.depth = (self.depth - 1).max(2);
             }
+            let start = Instant::now();
             // A task that panicked is as good as an unreadable part: the plain reader reports what there is.
             let part = part.wait().ok().flatten()?;
+            if start.elapsed() > SLOW {
+                self.depth = (self.depth * 2).min(DEEPEST);
+            }
             if part.last {
                 self.give_up();
                 self.next = self.file.size;
