@@ -1,8 +1,11 @@
 //! CRC32C (Castagnoli; "CRC-32/ISCSI" in the catalogues) and the mask that record files put on it.
 //!
-//! Long inputs go through `crc-fast`, which folds with carry-less multiplication. The eight bytes of
-//! a length field do not repay that call, so they go through a table of our own; salvage, which needs
-//! running states, uses the same table.
+//! Long inputs go through `crc-fast`, which folds with carry-less multiplication; short ones that lie
+//! behind each other are taken four at a time. The eight bytes of a length field do not repay that
+//! call, so they go through a table of our own; salvage, which needs running states, uses the same
+//! table.
+
+pub(crate) mod lanes;
 
 /// What the mask adds after rotating: a stored checksum of data that itself contains checksums would
 /// otherwise be weak (same constant as in LevelDB's and TensorFlow's formats).

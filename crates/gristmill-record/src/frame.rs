@@ -7,6 +7,7 @@
 //! checksum and the bytes at hand agree with them.
 
 use crate::crc;
+use crate::crc::lanes::{LANES, SHORT, crc32c_of_four};
 use crate::error::FrameError;
 
 /// Bytes before the payload.
@@ -88,12 +89,11 @@ pub fn footer(payload: &[u8]) -> [u8; FOOTER_BYTES] {
     crc::masked_crc32c(payload).to_le_bytes()
 }
 
-/// The checksum that stands behind the first `len` bytes, and theirs.
+/// The checksum that stands behind a payload.
 #[inline]
-fn checksums(body: &[u8], len: usize) -> (u32, u32) {
-    let stored = &body[len..len + FOOTER_BYTES];
-    let stored = u32::from_le_bytes(stored.try_into().expect("four bytes"));
-    (stored, crc::masked_crc32c(&body[..len]))
+fn stored_checksum(buffer: &[u8], span: Span) -> u32 {
+    let stored = &buffer[span.start + span.len..][..FOOTER_BYTES];
+    u32::from_le_bytes(stored.try_into().expect("four bytes"))
 }
 
 /// Whether a payload that a scan without checks has found agrees with its checksum.
@@ -102,8 +102,22 @@ fn checksums(body: &[u8], len: usize) -> (u32, u32) {
 /// If the frame does not lie in `buffer`.
 #[inline]
 pub fn payload_holds(buffer: &[u8], span: Span) -> bool {
-    let (stored, computed) = checksums(&buffer[span.start..], span.len);
-    stored == computed
+    stored_checksum(buffer, span) == crc::masked_crc32c(span.of(buffer))
+}
+
+/// Checks payloads that lie in `bytes`, at most as many as are taken at a time: which is the first that does not
+/// agree with its checksum, and the one computed.
+#[inline]
+fn first_bad(bytes: &[u8], spans: &[Span]) -> Option<(usize, u32)> {
+    if let &[a, b, c, d] = spans {
+        let stored = [a, b, c, d].map(|s| stored_checksum(bytes, s));
+        let computed = crc32c_of_four([a, b, c, d].map(|s| s.of(bytes))).map(crc::mask);
+        return (0..LANES).find(|&k| stored[k] != computed[k]).map(|k| (k, computed[k]));
+    }
+    spans.iter().enumerate().find_map(|(k, span)| {
+        let computed = crc::masked_crc32c(span.of(bytes));
+        (computed != stored_checksum(bytes, *span)).then_some((k, computed))
+    })
 }
 
 /// Finds the whole frames at the beginning of `bytes`, at most `max_records`, and appends the places
@@ -121,7 +135,9 @@ pub fn scan_frames(
 ) -> Scan {
     let mut at = 0;
     let mut left = max_records;
-    let stop = loop {
+    // Of the payloads found the last so many are still to be checked.
+    let mut unchecked = 0;
+    let mut stop = loop {
         if left == 0 {
             break Stop::Full;
         }
@@ -132,28 +148,36 @@ pub fn scan_frames(
             Ok(length) => length,
             Err(error) => break Stop::Bad(error),
         };
-        let body = &bytes[at + HEADER_BYTES..];
-        if length.saturating_add(FOOTER_BYTES as u64) > body.len() as u64 {
+        let room = bytes.len() - at - HEADER_BYTES;
+        if length.saturating_add(FOOTER_BYTES as u64) > room as u64 {
             let frame_bytes = Some(length.saturating_add(OVERHEAD_BYTES as u64));
             break Stop::Partial { frame_bytes };
         }
         // Fits: the comparison above bounds it by a slice length.
         let len = length as usize;
-        if verify {
-            let (stored, computed) = checksums(body, len);
-            if computed != stored {
-                break Stop::Bad(FrameError::BadPayloadCrc {
-                    offset: offset + at as u64,
-                    length,
-                    stored,
-                    computed,
-                });
-            }
-        }
         spans.push(Span { start: at + HEADER_BYTES, len });
         at += OVERHEAD_BYTES + len;
         left -= 1;
+        unchecked += 1;
+        if unchecked == LANES || len > SHORT {
+            if verify && first_bad(bytes, &spans[spans.len() - unchecked..]).is_some() {
+                break Stop::Full;
+            }
+            unchecked = 0;
+        }
     };
+    let first = spans.len() - unchecked;
+    if verify && let Some((k, computed)) = first_bad(bytes, &spans[first..]) {
+        let span = spans[first + k];
+        spans.truncate(first + k);
+        at = span.start - HEADER_BYTES;
+        stop = Stop::Bad(FrameError::BadPayloadCrc {
+            offset: offset + at as u64,
+            length: span.len as u64,
+            stored: stored_checksum(bytes, span),
+            computed,
+        });
+    }
     Scan { consumed: at, stop }
 }
 
@@ -217,6 +241,30 @@ mod tests {
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_first_damaged_record_is_named_wherever_it_is() {
+        let records: Vec<Vec<u8>> = (0..13).map(|i| vec![i as u8; [5, 300, 2000, 64][i % 4]]).collect();
+        let records: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
+        let bytes = file(&records);
+        let (spans, whole) = scan(&bytes, 0, 99);
+        assert_eq!((spans.len(), whole.consumed), (13, bytes.len()));
+        for bad in 0..13 {
+            for later in bad..13 {
+                let mut bytes = bytes.clone();
+                bytes[spans[bad].start + 4] ^= 0x10;
+                // A later one, too, or a header behind it.
+                bytes[spans[later].start - later % 2 * 3] ^= u8::from(later > bad);
+                let (found, Scan { consumed, stop }) = scan(&bytes, 7, 99);
+                let frame = spans[bad].start - HEADER_BYTES;
+                assert_eq!((found.as_slice(), consumed), (&spans[..bad], frame), "{bad} {later}");
+                let Stop::Bad(FrameError::BadPayloadCrc { offset, length, .. }) = stop else {
+                    panic!("{stop:?}")
+                };
+                assert_eq!((offset, length), (frame as u64 + 7, spans[bad].len as u64));
+            }
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::parse::locate::{Found, Keys, each_feature};
 use crate::parse::outputs::{Make, Output};
 use crate::parse::records::{Records, StringColumn};
 use crate::parse::scan::{FIRST, floats, ints, length, rest};
-use crate::parse::template::Template;
+use crate::parse::template::{self, Fitting, Template};
 use gristmill_types::{Result, StrSpan};
 
 /// An entry's value.
@@ -19,6 +19,8 @@ const FLOATS: u8 = 0x12;
 const INTS: u8 = 0x1a;
 /// Features in a layout at most: a damaged or odd record must not make this grow.
 const MOST: usize = 4096;
+/// Records that are read at once: they stay in the processor's cache from column to column.
+const RUN: usize = 64;
 
 /// The constant bytes at the beginning of an entry: the key's field, then the value's tag.
 struct Head {
@@ -145,28 +147,36 @@ impl Layout {
         let (mut places, mut rest) = self.places(dest);
         let mut at = row;
         let mut made = Ok(());
+        let mut run: Vec<Fitting<'_>> = Vec::with_capacity(RUN);
         while at < records.len() {
+            // Of what follows the general rules make results record by record.
+            let most = if self.noted.is_empty() { RUN } else { 1 };
+            run.clear();
+            run.extend((at..records.len()).take(most).map_while(|i| {
+                let data = records.get(i);
+                let form = self.templates.iter().position(|t| t.fits(data))?;
+                Some((data, records.span(i), form))
+            }));
+            let n = run.len().max(1);
             if !self.noted.is_empty() {
                 found.fill(Found::Absent);
             }
-            let (data, span) = (records.get(at), records.span(at));
-            let template = self.templates.iter().find(|t| t.fits(data));
-            let read = match template {
-                Some(template) => template.write(data, span, at, &mut places, found),
-                None => self.walk(data, span, at, &mut places, found),
+            let read = match run.as_slice() {
+                [] => self.walk(records.get(at), records.span(at), at, &mut places, found),
+                run => template::write(&self.templates, run, at, &mut places, found),
             };
             if read.is_none() {
                 break;
             }
-            if template.is_none() {
+            if run.is_empty() {
                 self.unfit += 1;
                 if self.unfit > self.wait {
-                    self.add_template(data, &places);
+                    self.add_template(records.get(at), &places);
                 }
             }
             for &k in &self.defaults {
                 if let Some(dest) = &mut rest[k] {
-                    fill_default(&outputs[k], at, dest);
+                    (at..at + n).for_each(|row| fill_default(&outputs[k], row, dest));
                 }
             }
             made = self.noted.iter().try_for_each(|&k| match &mut rest[k] {
@@ -176,7 +186,7 @@ impl Layout {
             if made.is_err() {
                 break;
             }
-            at += 1;
+            at += n;
         }
         self.hits = self.hits.saturating_add(u32::try_from(at - row).unwrap_or(u32::MAX));
         (at, made)

@@ -13,15 +13,16 @@ use gristmill_types::StrSpan;
 
 /// Values of a record that may have places of their own here.
 const MOST_VALUES: usize = 256;
-/// Free bytes between two segments of words that are compared: fewer are compared under a mask of zeros.
-const GAP: usize = 64;
+/// Bytes that are compared at a time.
+const WIDTH: usize = 16;
 
-/// Words that are compared.
-struct Segment {
+/// Two words that are compared.
+struct Piece {
     /// First byte in the record.
     at: usize,
     /// What is expected, and which bits count.
-    words: Vec<(u64, u64)>,
+    expected: [u64; 2],
+    mask: [u64; 2],
 }
 
 /// A varint of at most eight bytes: the word that holds it, and how it is taken out.
@@ -44,7 +45,7 @@ enum Values {
 /// See the module.
 pub(super) struct Template {
     len: usize,
-    segments: Vec<Segment>,
+    pieces: Vec<Piece>,
     values: Vec<Values>,
 }
 
@@ -67,7 +68,7 @@ impl Template {
         if !useful || values.len() != places.len() {
             return None;
         }
-        Some(Self { len: data.len(), segments: segments(data, &masks)?, values })
+        Some(Self { len: data.len(), pieces: pieces(data, &masks)?, values })
     }
 
     /// Bytes of the records that it may fit.
@@ -81,48 +82,90 @@ impl Template {
         if data.len() != self.len {
             return false;
         }
-        let mut other = 0;
-        for segment in &self.segments {
-            let words = data[segment.at..].as_chunks::<8>().0;
-            for (word, (expected, mask)) in words.iter().zip(&segment.words) {
-                other |= (u64::from_ne_bytes(*word) ^ expected) & mask;
+        let mut other = [0; 2];
+        for piece in &self.pieces {
+            let Some(bytes) = data.get(piece.at..).and_then(|d| d.first_chunk::<WIDTH>()) else {
+                return false;
+            };
+            let found = words(bytes);
+            for k in 0..2 {
+                other[k] |= (found[k] ^ piece.expected[k]) & piece.mask[k];
             }
         }
-        other == 0
+        other == [0; 2]
     }
+}
 
-    /// Writes the values of a record of this form.
-    #[inline]
-    pub(super) fn write(
-        &self,
-        data: &[u8],
-        span: StrSpan,
-        row: usize,
-        places: &mut [Place<'_>],
-        found: &mut [Found],
-    ) -> Option<()> {
-        for (values, place) in self.values.iter().zip(places) {
-            match (values, place) {
-                (Values::Ints(ints), Place::Ints(out, bytes)) => {
-                    let out = out.get_mut(row * *bytes..(row + 1) * *bytes)?.as_chunks_mut::<8>().0;
-                    for (place, int) in out.iter_mut().zip(ints) {
-                        let word = u64::from_le_bytes(*data.get(int.at..)?.first_chunk::<8>()?);
-                        *place = joined_groups((word >> int.shift) & int.mask).to_ne_bytes();
-                    }
+/// A record, where it lies, and which of the forms it has.
+pub(super) type Fitting<'a> = (&'a [u8], StrSpan, usize);
+
+/// Writes the values of records, the first of which is number `row`: column after column, since what the values of
+/// one column take is the same for all of them, and one record's need not wait for another's. What is noted is the
+/// last record's.
+pub(super) fn write(
+    forms: &[Template],
+    records: &[Fitting<'_>],
+    row: usize,
+    places: &mut [Place<'_>],
+    found: &mut [Found],
+) -> Option<()> {
+    let &(_, _, form) = records.first()?;
+    let alike = records.iter().all(|r| r.2 == form);
+    for (k, place) in places.iter_mut().enumerate() {
+        if alike {
+            let values = forms.get(form)?.values.get(k)?;
+            write_column(records, row, place, found, |_| Some(values))?;
+        } else {
+            write_column(records, row, place, found, |form| forms.get(form)?.values.get(k))?;
+        }
+    }
+    Some(())
+}
+
+#[inline(always)]
+fn write_column<'t>(
+    records: &[Fitting<'_>],
+    row: usize,
+    place: &mut Place<'_>,
+    found: &mut [Found],
+    values: impl Fn(usize) -> Option<&'t Values>,
+) -> Option<()> {
+    match place {
+        Place::Skip => {}
+        Place::Note(slot) => {
+            let Values::Note(list) = values(records.last()?.2)? else { return None };
+            *found.get_mut(*slot)? = Found::List(*list);
+        }
+        Place::Ints(out, bytes) => {
+            let out = out.get_mut(row * *bytes..)?.chunks_exact_mut(*bytes);
+            for (&(data, _, form), out) in records.iter().zip(out) {
+                let Values::Ints(ints) = values(form)? else { return None };
+                for (place, int) in out.as_chunks_mut::<8>().0.iter_mut().zip(ints) {
+                    let word = u64::from_le_bytes(*data.get(int.at..)?.first_chunk::<8>()?);
+                    *place = joined_groups((word >> int.shift) & int.mask).to_ne_bytes();
                 }
-                (Values::Floats(start), Place::Floats(out, bytes)) => {
-                    let out = out.get_mut(row * *bytes..(row + 1) * *bytes)?;
-                    copy_floats(data.get(*start..*start + out.len())?, out);
-                }
-                (Values::Strings(strings), Place::Strings(out, _)) => {
-                    strings.iter().for_each(|&(start, len)| out.push(span, start, len));
-                }
-                (Values::Note(list), Place::Note(slot)) => *found.get_mut(*slot)? = Found::List(*list),
-                _ => {}
             }
         }
-        Some(())
+        Place::Floats(out, bytes) => {
+            let out = out.get_mut(row * *bytes..)?.chunks_exact_mut(*bytes);
+            for (&(data, _, form), out) in records.iter().zip(out) {
+                let Values::Floats(start) = values(form)? else { return None };
+                copy_floats(data.get(*start..*start + out.len())?, out);
+            }
+        }
+        Place::Strings(out, _) => {
+            for &(_, span, form) in records {
+                let Values::Strings(strings) = values(form)? else { return None };
+                strings.iter().for_each(|&(start, len)| out.push(span, start, len));
+            }
+        }
     }
+    Some(())
+}
+
+fn words(bytes: &[u8; WIDTH]) -> [u64; 2] {
+    let (a, b) = bytes.split_at(WIDTH / 2);
+    [a, b].map(|w| u64::from_ne_bytes(w.try_into().expect("half of sixteen bytes")))
 }
 
 /// Where the values of a list lie; takes them out of the masks.
@@ -181,24 +224,16 @@ fn values_of(
     }
 }
 
-/// The words in which bytes count.
-fn segments(data: &[u8], masks: &[u8]) -> Option<Vec<Segment>> {
-    let mut segments = Vec::new();
+/// The places in which bytes count.
+fn pieces(data: &[u8], masks: &[u8]) -> Option<Vec<Piece>> {
+    let mut pieces = Vec::new();
     let mut done = 0;
     while let Some(next) = masks[done..].iter().position(|&m| m != 0) {
-        let at = done + next;
-        let mut end = at + 1;
-        while let Some(more) = masks[end..].iter().take(GAP).position(|&m| m != 0) {
-            end += more + 1;
-        }
-        // Whole words, which at the end of the record begin earlier.
-        let len = (end - at).next_multiple_of(8);
-        let at = at.min(data.len().checked_sub(len)?);
-        let words = |bytes: &[u8]| -> Vec<u64> {
-            bytes[at..at + len].as_chunks::<8>().0.iter().map(|w| u64::from_ne_bytes(*w)).collect()
-        };
-        segments.push(Segment { at, words: words(data).into_iter().zip(words(masks)).collect() });
-        done = end;
+        // At the end of the record a piece begins earlier.
+        let at = (done + next).min(data.len().checked_sub(WIDTH)?);
+        let word = |bytes: &[u8]| bytes[at..].first_chunk::<WIDTH>().map(words);
+        pieces.push(Piece { at, expected: word(data)?, mask: word(masks)? });
+        done = at + WIDTH;
     }
-    Some(segments)
+    Some(pieces)
 }
