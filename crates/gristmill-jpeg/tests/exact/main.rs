@@ -317,3 +317,29 @@ fn damaged_files_all() {
     let count = std::env::var("GRISTMILL_JPEG_IMAGES").ok().and_then(|n| n.parse().ok()).unwrap_or(24_000);
     damaged(9_000_000, count / 4);
 }
+
+/// Files that the fuzzer found to reach code which no other file reaches.
+#[test]
+fn files_of_the_fuzzer() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/jpeg_own");
+    let (mut fast, mut plain) = (Decoder::new(), Decoder::plain());
+    let (mut seen, mut tally) = (0, Tally::default());
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let file = std::fs::read(&path).unwrap();
+        if !gristmill_jpeg::read_header(&file).is_ok_and(|h| h.width() * h.height() < 1 << 18) {
+            continue;
+        }
+        let options = Options::default();
+        for options in
+            [options, Options { dct: Dct::Accurate, fancy: false, ratio: 2, channels: 1, ..options }]
+        {
+            let one = compare(&mut fast, &file, &options, &path.display().to_string());
+            assert!(fast.decode(&file, &options).ok() == plain.decode(&file, &options).ok(), "{path:?}");
+            tally.add(one);
+        }
+        seen += 1;
+    }
+    println!("{seen} files: {tally:?}");
+    assert!(seen > 100 && tally.same > 0);
+}
