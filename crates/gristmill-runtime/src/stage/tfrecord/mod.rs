@@ -98,11 +98,14 @@ impl TfRecordStage {
         self.files.get(self.file).map_or_else(|| "".into(), |f| String::from_utf8_lossy(f).into())
     }
 
+    fn source(&self) -> Result<Box<dyn Source>> {
+        let path = OsStr::from_bytes(&self.files[self.file]);
+        Ok(self.stores.of(path)?.open(path)?)
+    }
+
     /// Opens the current file at the current position.
     fn open(&mut self) -> Result<()> {
-        let path = OsStr::from_bytes(&self.files[self.file]);
-        let source = self.stores.of(path)?.open(path)?;
-        let reader = match self.ahead(source) {
+        let reader = match self.ahead(self.source()?) {
             Ok(ahead) => Reader::Ahead(ahead),
             Err(source) => Reader::Plain(self.plain(source)?),
         };
@@ -124,11 +127,8 @@ impl TfRecordStage {
         Ahead::open(source, self.offset, self.verify, &self.env, &self.stats)
     }
 
-    /// The current file from the current position on, whatever it is.
-    fn plain(&self, mut source: Box<dyn Source>) -> Result<RecordReader<Box<dyn Source>>> {
-        let name = self.name();
-        let path = OsStr::from_bytes(&self.files[self.file]);
-        let options = ReaderOptions {
+    fn options(&self, source: &dyn Source) -> ReaderOptions {
+        ReaderOptions {
             compression: match self.compression {
                 Compression::Detect => None,
                 Compression::None => Some(gristmill_record::codec::Compression::None),
@@ -137,30 +137,37 @@ impl TfRecordStage {
             },
             verify: self.verify,
             size: Some(source.size()),
-        };
-        let wrong = |e: gristmill_record::error::ReadError| Error::from(e).in_file(&*name);
+        }
+    }
+
+    /// The current file from the current position on, whatever it is.
+    fn plain(&self, source: Box<dyn Source>) -> Result<RecordReader<Box<dyn Source>>> {
+        let wrong = |e: gristmill_record::error::ReadError| Error::from(e).in_file(&*self.name());
+        let options = self.options(&*source);
         let mut reader = RecordReader::open(source, &options).map_err(wrong)?;
         if self.index == 0 {
             return Ok(reader);
         }
         if reader.compression() == gristmill_record::codec::Compression::None {
-            source = self.stores.of(path)?.open(path)?;
-            source
-                .seek(SeekFrom::Start(self.offset))
-                .map_err(|e| Error::from(gristmill_record::error::ReadError::from(e)).in_file(&*name))?;
-            let options =
-                ReaderOptions { compression: Some(gristmill_record::codec::Compression::None), ..options };
-            return Ok(RecordReader::resume(source, self.offset, self.index, &options));
+            return self.resumed();
         }
         reader.skip_records(self.index).map_err(wrong)?;
         Ok(reader)
     }
 
+    /// The current file, which is not compressed, from the current position on.
+    fn resumed(&self) -> Result<RecordReader<Box<dyn Source>>> {
+        let mut source = self.source()?;
+        source
+            .seek(SeekFrom::Start(self.offset))
+            .map_err(|e| Error::from(gristmill_record::error::ReadError::from(e)).in_file(&*self.name()))?;
+        let options = self.options(&*source);
+        Ok(RecordReader::resume(source, self.offset, self.index, &options))
+    }
+
     /// Goes on with the plain reader where reading ahead has ended.
     fn go_on_plain(&mut self) -> Result<()> {
-        let path = OsStr::from_bytes(&self.files[self.file]);
-        let source = self.stores.of(path)?.open(path)?;
-        self.open = Some(Open { reader: Reader::Plain(self.plain(source)?), name: self.name() });
+        self.open = Some(Open { reader: Reader::Plain(self.resumed()?), name: self.name() });
         Ok(())
     }
 
