@@ -105,19 +105,35 @@ pub fn payload_holds(buffer: &[u8], span: Span) -> bool {
     stored_checksum(buffer, span) == crc::masked_crc32c(span.of(buffer))
 }
 
-/// Checks payloads that lie in `bytes`, at most as many as are taken at a time: which is the first that does not
-/// agree with its checksum, and the one computed.
+/// The checksums of payloads: of four short ones at once.
 #[inline]
-fn first_bad(bytes: &[u8], spans: &[Span]) -> Option<(usize, u32)> {
-    if let &[a, b, c, d] = spans {
-        let stored = [a, b, c, d].map(|s| stored_checksum(bytes, s));
-        let computed = crc32c_of_four([a, b, c, d].map(|s| s.of(bytes))).map(crc::mask);
-        return (0..LANES).find(|&k| stored[k] != computed[k]).map(|k| (k, computed[k]));
+fn computed_checksums(bytes: &[u8], spans: &[Span]) -> [u32; LANES] {
+    let mut computed = [0; LANES];
+    match *spans {
+        [a, b, c, d] if d.len <= SHORT => computed = crc32c_of_four([a, b, c, d].map(|s| s.of(bytes))),
+        _ => computed.iter_mut().zip(spans).for_each(|(sum, span)| *sum = crc::crc32c(span.of(bytes))),
     }
-    spans.iter().enumerate().find_map(|(k, span)| {
-        let computed = crc::masked_crc32c(span.of(bytes));
-        (computed != stored_checksum(bytes, *span)).then_some((k, computed))
-    })
+    computed.map(crc::mask)
+}
+
+/// Checks the last `unchecked` of the payloads in `bytes`, at most four. If one does not agree with its checksum, it
+/// and those behind it are taken away, and this is what the scan gives.
+#[inline]
+fn damage(bytes: &[u8], offset: u64, spans: &mut Vec<Span>, unchecked: usize) -> Option<Scan> {
+    let first = spans.len() - unchecked;
+    let computed = computed_checksums(bytes, &spans[first..]);
+    let agree = |(span, sum): (&Span, &u32)| stored_checksum(bytes, *span) == *sum;
+    let bad = spans[first..].iter().zip(&computed).position(|pair| !agree(pair))?;
+    let span = spans[first + bad];
+    spans.truncate(first + bad);
+    let consumed = span.start - HEADER_BYTES;
+    let error = FrameError::BadPayloadCrc {
+        offset: offset + consumed as u64,
+        length: span.len as u64,
+        stored: stored_checksum(bytes, span),
+        computed: computed[bad],
+    };
+    Some(Scan { consumed, stop: Stop::Bad(error) })
 }
 
 /// Finds the whole frames at the beginning of `bytes`, at most `max_records`, and appends the places
@@ -137,7 +153,7 @@ pub fn scan_frames(
     let mut left = max_records;
     // Of the payloads found the last so many are still to be checked.
     let mut unchecked = 0;
-    let mut stop = loop {
+    let stop = loop {
         if left == 0 {
             break Stop::Full;
         }
@@ -159,24 +175,16 @@ pub fn scan_frames(
         at += OVERHEAD_BYTES + len;
         left -= 1;
         unchecked += 1;
+        // All but the last of four are short, therefore.
         if unchecked == LANES || len > SHORT {
-            if verify && first_bad(bytes, &spans[spans.len() - unchecked..]).is_some() {
-                break Stop::Full;
+            if verify && let Some(bad) = damage(bytes, offset, spans, unchecked) {
+                return bad;
             }
             unchecked = 0;
         }
     };
-    let first = spans.len() - unchecked;
-    if verify && let Some((k, computed)) = first_bad(bytes, &spans[first..]) {
-        let span = spans[first + k];
-        spans.truncate(first + k);
-        at = span.start - HEADER_BYTES;
-        stop = Stop::Bad(FrameError::BadPayloadCrc {
-            offset: offset + at as u64,
-            length: span.len as u64,
-            stored: stored_checksum(bytes, span),
-            computed,
-        });
+    if verify && let Some(bad) = damage(bytes, offset, spans, unchecked) {
+        return bad;
     }
     Scan { consumed: at, stop }
 }

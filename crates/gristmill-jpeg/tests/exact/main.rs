@@ -318,7 +318,7 @@ fn damaged_files_all() {
     damaged(9_000_000, count / 4);
 }
 
-/// Files that the fuzzer found to reach code which no other file reaches.
+/// Small files that the fuzzer kept because they reached code which none before them did.
 #[test]
 fn files_of_the_fuzzer() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/jpeg_own");
