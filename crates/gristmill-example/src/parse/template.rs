@@ -16,13 +16,13 @@ const MOST_VALUES: usize = 256;
 /// Bytes that are compared at a time.
 const WIDTH: usize = 16;
 
-/// Two words that are compared.
+/// Bytes that are compared.
 struct Piece {
     /// First byte in the record.
     at: usize,
     /// What is expected, and which bits count.
-    expected: [u64; 2],
-    mask: [u64; 2],
+    expected: u128,
+    mask: u128,
 }
 
 /// A varint of at most eight bytes: the word that holds it, and how it is taken out.
@@ -82,17 +82,14 @@ impl Template {
         if data.len() != self.len {
             return false;
         }
-        let mut other = [0; 2];
+        let mut other = 0;
         for piece in &self.pieces {
             let Some(bytes) = data.get(piece.at..).and_then(|d| d.first_chunk::<WIDTH>()) else {
                 return false;
             };
-            let found = words(bytes);
-            for k in 0..2 {
-                other[k] |= (found[k] ^ piece.expected[k]) & piece.mask[k];
-            }
+            other |= (u128::from_ne_bytes(*bytes) ^ piece.expected) & piece.mask;
         }
-        other == [0; 2]
+        other == 0
     }
 }
 
@@ -163,11 +160,6 @@ fn write_column<'t>(
     Some(())
 }
 
-fn words(bytes: &[u8; WIDTH]) -> [u64; 2] {
-    let (a, b) = bytes.split_at(WIDTH / 2);
-    [a, b].map(|w| u64::from_ne_bytes(w.try_into().expect("half of sixteen bytes")))
-}
-
 /// Where the values of a list lie; takes them out of the masks.
 fn values_of(
     data: &[u8],
@@ -231,7 +223,7 @@ fn pieces(data: &[u8], masks: &[u8]) -> Option<Vec<Piece>> {
     while let Some(next) = masks[done..].iter().position(|&m| m != 0) {
         // At the end of the record a piece begins earlier.
         let at = (done + next).min(data.len().checked_sub(WIDTH)?);
-        let word = |bytes: &[u8]| bytes[at..].first_chunk::<WIDTH>().map(words);
+        let word = |bytes: &[u8]| bytes[at..].first_chunk::<WIDTH>().copied().map(u128::from_ne_bytes);
         pieces.push(Piece { at, expected: word(data)?, mask: word(masks)? });
         done = at + WIDTH;
     }
