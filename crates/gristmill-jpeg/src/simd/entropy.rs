@@ -4,10 +4,9 @@
 //! the next look-up is, and after a wrong guess of where a block ends.
 #![allow(unsafe_code)]
 
-use std::arch::x86_64::*;
-
 use super::lane::Lane;
 use super::stream::{ENDS_EARLY, Place, Stream, close};
+use super::vector::widen;
 use crate::bits::{BAD_CODE, extend};
 use crate::huffman::Codes;
 use crate::sequential::OVERRUN;
@@ -88,9 +87,8 @@ unsafe fn step(p: &mut Place, s: &mut Stream) -> u8 {
         let entry = p.table.add((p.held >> (64 - BITS)) as usize);
         // Loaded apart, or the compiler makes one slow load of it.
         let e = *entry.cast::<u32>();
-        let values = _mm_cvtepi8_epi16(_mm_loadl_epi64(entry.cast::<u8>().add(4).cast()));
         let (positions, distance) = ((e >> 8 & 255) as usize, (e >> 16) as usize);
-        _mm_storel_epi64(p.block.add(p.position).byte_add(distance).cast(), values);
+        widen(entry.cast::<u8>().add(4), p.block.add(p.position).byte_add(distance).cast());
         p.take(e);
         p.position += positions;
         if p.position < 64 {
@@ -229,7 +227,7 @@ pub(super) fn read_two(a: &mut Lane<'_>, b: &mut Lane<'_>) -> std::result::Resul
 /// # Safety
 ///
 /// The processor has the features; `p` and `s` are of [`Stream::open`].
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe"))]
 unsafe fn run_one(place: &mut Place, s: &mut Stream) {
     let mut p = *place;
     // SAFETY: four look-ups take up to 48 of the 56 bits that a refill gives.
@@ -262,7 +260,7 @@ unsafe fn run_one(place: &mut Place, s: &mut Stream) {
 /// # Safety
 ///
 /// The processor has the features; the states are of [`Stream::open`].
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe"))]
 unsafe fn run_two(place: &mut Place, s: &mut Stream, place2: &mut Place, t: &mut Stream) -> bool {
     let (mut p, mut q) = (*place, *place2);
     let second;

@@ -1,18 +1,20 @@
 //! Which code runs: the plain one, or vector code where the processor has it. All give the same.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod copy;
-#[cfg(target_arch = "x86_64")]
-mod entropy;
-#[cfg(target_arch = "x86_64")]
-mod idct;
 pub(crate) mod lane;
-#[cfg(target_arch = "x86_64")]
-mod masks;
-#[cfg(target_arch = "x86_64")]
+
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
+mod entropy;
+#[cfg(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little")))]
 mod stream;
+
+// The vector code of this architecture, all with the same functions.
+#[cfg_attr(target_arch = "x86_64", path = "x86/mod.rs")]
+#[cfg_attr(all(target_arch = "aarch64", target_endian = "little"), path = "neon/mod.rs")]
+#[cfg_attr(
+    not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))),
+    path = "none.rs"
+)]
+mod vector;
 
 use crate::block::{Block, EMPTY};
 use crate::color::Convert;
@@ -25,9 +27,8 @@ use lane::Lane;
 pub(crate) enum Level {
     /// None in particular.
     Plain,
-    /// AVX2 and BMI2.
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
+    /// AVX2 and BMI2, or NEON.
+    Vector,
 }
 
 /// A row of blocks: the place of block column `c` is `base + c / h * step + c % h`.
@@ -51,16 +52,7 @@ impl Strip {
 impl Level {
     /// The best that this processor has.
     pub(crate) fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2")
-            && std::arch::is_x86_feature_detected!("bmi1")
-            && std::arch::is_x86_feature_detected!("bmi2")
-            && std::arch::is_x86_feature_detected!("lzcnt")
-            && std::arch::is_x86_feature_detected!("movbe")
-        {
-            return Self::Avx2;
-        }
-        Self::Plain
+        if vector::available() { Self::Vector } else { Self::Plain }
     }
 
     pub(crate) fn is_plain(self) -> bool {
@@ -71,8 +63,7 @@ impl Level {
     pub(crate) fn copy_unstuffed(self, data: &[u8], out: &mut Vec<u8>) -> usize {
         match self {
             Self::Plain => unstuff::copy_plain(data, out),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => copy::unstuffed(data, out),
+            Self::Vector => vector::copy_unstuffed(data, out),
         }
     }
 
@@ -81,8 +72,7 @@ impl Level {
     pub(crate) fn nonzero(self, block: &Block) -> u64 {
         match self {
             Self::Plain => block.0.iter().rev().fold(0, |bits, &c| bits << 1 | u64::from(c != 0)),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::nonzero(block),
+            Self::Vector => vector::nonzero(block),
         }
     }
 
@@ -94,8 +84,7 @@ impl Level {
     pub(crate) fn read(self, lane: &mut Lane<'_>) -> Result<()> {
         match self {
             Self::Plain => lane.read_plain(),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => entropy::read(lane),
+            Self::Vector => vector::read(lane),
         }
     }
 
@@ -114,8 +103,7 @@ impl Level {
                 let _ = b;
                 a.read_plain().map(|()| false).map_err(|e| (false, e))
             }
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => entropy::read_two(a, b),
+            Self::Vector => vector::read_two(a, b),
         }
     }
 
@@ -129,9 +117,8 @@ impl Level {
         out: &mut [u8],
         stride: usize,
     ) {
-        #[cfg(target_arch = "x86_64")]
-        if self == Self::Avx2 && matches!(kind, Kind::Fast | Kind::Accurate) {
-            return idct::transform(kind, multipliers, blocks, extents, strip, out, stride);
+        if self == Self::Vector && matches!(kind, Kind::Fast | Kind::Accurate) {
+            return vector::transform(kind, multipliers, blocks, extents, strip, out, stride);
         }
         let _ = extents;
         let size = match kind {
@@ -151,8 +138,7 @@ impl Level {
     pub(crate) fn wide(self, row: &[u8], n: usize, out: &mut [u8]) {
         match self {
             Self::Plain => upsample::wide(&row[..n], out),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::wide(row, n, out),
+            Self::Vector => vector::wide(row, n, out),
         }
     }
 
@@ -168,8 +154,7 @@ impl Level {
                 let _ = sums;
                 upsample::both(&near[..n], &far[..n], out);
             }
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::both(near, far, n, sums, out),
+            Self::Vector => vector::both(near, far, n, sums, out),
         }
     }
 
@@ -177,8 +162,7 @@ impl Level {
     pub(crate) fn ycc_to_rgb(self, y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
         match self {
             Self::Plain => Convert::YccToRgb.row([y, cb, cr, &[]], out),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => avx2::ycc_to_rgb(y, cb, cr, out),
+            Self::Vector => vector::ycc_to_rgb(y, cb, cr, out),
         }
     }
 }

@@ -3,10 +3,12 @@
 
 mod encoder;
 mod generator;
+mod options;
 
 use generator::Random;
 use gristmill_image::{Image as Oracle, jpeg};
 use gristmill_jpeg::{Dct, Decoder, Edges, Error, Job, Options, Region};
+use options::random_options;
 
 /// How a file went.
 #[derive(Debug, Default, Clone, Copy)]
@@ -163,26 +165,6 @@ fn real_files() {
             (one, batch) => assert_eq!(one.err(), batch.clone().err(), "{}", path.display()),
         }
     }
-}
-
-/// Options of all kinds for an image of that size.
-fn random_options(r: &mut Random, width: usize, height: usize) -> Options {
-    let mut options = Options {
-        channels: r.pick(&[0, 0, 1, 3]),
-        ratio: r.pick(&[1, 1, 1, 2, 4, 8]),
-        fancy: r.chance(70),
-        dct: if r.chance(60) { Dct::Fast } else { Dct::Accurate },
-        ..Options::default()
-    };
-    if r.chance(50) {
-        let ratio = usize::from(options.ratio);
-        let (width, height) = (width.div_ceil(ratio), height.div_ceil(ratio));
-        let (x, y) = (r.below(width), r.below(height));
-        let (width, height) = (1 + r.below(width - x), 1 + r.below(height - y));
-        let edges = if r.chance(50) { Edges::Whole } else { Edges::Cropped };
-        options.region = Some(Region { x, y, width, height, edges });
-    }
-    options
 }
 
 /// Compares `count` generated files from `start` on, each with the default options and some others.

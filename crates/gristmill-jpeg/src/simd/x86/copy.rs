@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 use crate::unstuff::copy_plain;
 
 /// [`copy_plain`].
-pub(super) fn unstuffed(data: &[u8], out: &mut Vec<u8>) -> usize {
+pub(in crate::simd) fn unstuffed(data: &[u8], out: &mut Vec<u8>) -> usize {
     out.reserve(data.len() + 32);
     // SAFETY: `Level::detect` has found the features; there is room for all of `data` and 32 bytes more.
     unsafe { run(data, out) }

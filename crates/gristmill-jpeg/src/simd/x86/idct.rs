@@ -3,15 +3,15 @@
 
 use std::arch::x86_64::*;
 
-use super::Strip;
 use super::masks::{ANY, BELOW, MASKS};
 use crate::block::{Block, EMPTY};
 use crate::idct::Kind;
+use crate::simd::Strip;
 
 type V = __m256i;
 
-/// [`super::Level::transform`] for the two 8x8 kinds.
-pub(super) fn transform(
+/// [`crate::simd::Level::transform`] for the two 8x8 kinds.
+pub(in crate::simd) fn transform(
     kind: Kind,
     multipliers: &[i16; 64],
     blocks: &mut [Block],

@@ -1,11 +1,39 @@
-//! Enlarging and colour conversion, 16 samples at a time.
+//! AVX2: enlarging and colour conversion, 16 samples at a time, and the small helpers.
 #![allow(unsafe_code)]
 
+mod copy;
+mod idct;
+mod masks;
+
 use std::arch::x86_64::*;
+
+pub(super) use super::entropy::{read, read_two};
+pub(super) use copy::unstuffed as copy_unstuffed;
+pub(super) use idct::transform;
 
 use crate::bands::SLACK;
 use crate::block::Block;
 use crate::{color::Convert, upsample};
+
+/// Whether the processor has everything that is used here and in [`super::entropy`].
+pub(super) fn available() -> bool {
+    std::arch::is_x86_feature_detected!("avx2")
+        && std::arch::is_x86_feature_detected!("bmi1")
+        && std::arch::is_x86_feature_detected!("bmi2")
+        && std::arch::is_x86_feature_detected!("lzcnt")
+        && std::arch::is_x86_feature_detected!("movbe")
+}
+
+/// Widens four coefficients of 8 bits and stores them.
+///
+/// # Safety
+///
+/// The processor has SSE 4.1; 8 bytes at `from` can be read and 8 at `to` written.
+#[inline(always)]
+pub(super) unsafe fn widen(from: *const u8, to: *mut u8) {
+    // SAFETY: the caller's word.
+    unsafe { _mm_storel_epi64(to.cast(), _mm_cvtepi8_epi16(_mm_loadl_epi64(from.cast()))) }
+}
 
 /// A bit for each position that is other than zero.
 #[inline]
