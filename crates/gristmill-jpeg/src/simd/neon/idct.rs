@@ -88,15 +88,22 @@ fn run<const ACCURATE: bool>(
     let mut left = strip.h - strip.first % strip.h;
     for i in 0..strip.count {
         let (block, extent) = (&mut blocks[place], extents[place]);
-        // SAFETY: 8 rows of 8 samples have room behind each block before them, as just checked.
+        // SAFETY: 8 rows of 8 samples have room behind those of the blocks before, as just checked.
+        let out = unsafe { out.add(8 * i) };
+        // Only the first pass has shorter ways: one copy of the rest is enough.
+        let work = match extent {
+            ..2 => None,
+            2..17 => Some(first_pass::<ACCURATE, 2>(block, m)),
+            17..33 => Some(first_pass::<ACCURATE, 4>(block, m)),
+            33..49 => Some(first_pass::<ACCURATE, 6>(block, m)),
+            _ => Some(first_pass::<ACCURATE, 8>(block, m)),
+        };
+        // SAFETY: as just said.
         unsafe {
-            let out = out.add(8 * i);
-            match extent {
-                ..2 => flat::<ACCURATE>(block, m, out, stride),
-                2..17 => single::<ACCURATE, 2>(block, m, out, stride),
-                17..33 => single::<ACCURATE, 4>(block, m, out, stride),
-                33..49 => single::<ACCURATE, 6>(block, m, out, stride),
-                _ => single::<ACCURATE, 8>(block, m, out, stride),
+            match work {
+                None => flat::<ACCURATE>(block, m, out, stride),
+                Some(work) if ACCURATE => store::<2>(accurate_pass::<true>(transpose(work)), out, stride),
+                Some(work) => store::<5>(fast_pass(transpose(work)), out, stride),
             }
         }
         left -= 1;
@@ -126,19 +133,10 @@ unsafe fn flat<const ACCURATE: bool>(block: &mut Block, m: &[i16; 64], out: *mut
     }
 }
 
-/// Transforms a block, of which all but the first `8 * N` coefficients are zero, and makes it zero.
-///
-/// # Safety
-///
-/// 8 rows of 8 samples have room.
+/// The first pass over a block, of which all but the first `8 * N` coefficients are zero; makes it zero.
 #[inline]
 #[target_feature(enable = "neon")]
-unsafe fn single<const ACCURATE: bool, const N: usize>(
-    block: &mut Block,
-    m: &[i16; 64],
-    out: *mut u8,
-    stride: usize,
-) {
+fn first_pass<const ACCURATE: bool, const N: usize>(block: &mut Block, m: &[i16; 64]) -> [V; 8] {
     let mut z = [vdupq_n_s16(0); 8];
     let mut below = vdupq_n_s16(0);
     for (i, z) in z.iter_mut().enumerate().take(N) {
@@ -153,26 +151,13 @@ unsafe fn single<const ACCURATE: bool, const N: usize>(
     }
     block.0[..8 * N].fill(0);
     let rows = natural::<N>(&z);
-    let work = if !ACCURATE {
+    if !ACCURATE {
         fast_pass(rows)
     } else if vmaxvq_u16(vreinterpretq_u16_s16(below)) == 0 {
         // Wraps where the full formula would saturate.
         [vshlq_n_s16::<2>(rows[0]); 8]
     } else {
         accurate_pass::<false>(rows)
-    };
-    let mut columns = transpose(work);
-    if N == 2 {
-        // The first 16 positions are in the first 6 columns.
-        (columns[6], columns[7]) = (vdupq_n_s16(0), vdupq_n_s16(0));
-    }
-    // SAFETY: the caller's word.
-    unsafe {
-        if ACCURATE {
-            store::<2>(accurate_pass::<true>(columns), out, stride);
-        } else {
-            store::<5>(fast_pass(columns), out, stride);
-        }
     }
 }
 
