@@ -87,6 +87,17 @@ rust-test: toolchain $(STAMPS)/venv ## Unit, integration and documentation tests
 jpeg-exact: toolchain $(STAMPS)/venv ## Every pixel of our JPEG decoder against libjpeg-turbo's: 24,000 images, minutes
 	cargo test --profile quick $(LOCKED) --package gristmill-jpeg --test exact -- --include-ignored --nocapture
 
+AARCH64 := aarch64-unknown-linux-gnu
+.PHONY: jpeg-neon
+jpeg-neon: toolchain $(STAMPS)/venv ## The NEON code of our JPEG decoder under an emulator, where there is one
+	@skip() { echo "jpeg-neon: skipped, $$1"; exit 0; }; \
+	command -v aarch64-linux-gnu-gcc > /dev/null || skip "aarch64-linux-gnu-gcc is missing (Debian: gcc-aarch64-linux-gnu)"; \
+	command -v qemu-aarch64 > /dev/null || skip "qemu-aarch64 is missing (Debian: qemu-user)"; \
+	[ -d "$$(rustc --print target-libdir --target $(AARCH64))" ] || skip "rustup target add $(AARCH64)"; \
+	export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc; \
+	export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"; \
+	cargo test $(LOCKED) --package gristmill-jpeg --target $(AARCH64) --lib --test vector --test exact
+
 .PHONY: layers
 layers: ## Which crate may depend on which
 	cargo run --quiet $(LOCKED) --package xtask -- layers

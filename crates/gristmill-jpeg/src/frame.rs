@@ -1,5 +1,6 @@
 //! The geometry of a frame.
 
+use crate::few::Few;
 use crate::{Error, Result};
 
 /// One component of a frame.
@@ -29,7 +30,7 @@ pub(crate) struct Frame {
     pub(crate) width: usize,
     pub(crate) height: usize,
     pub(crate) progressive: bool,
-    pub(crate) components: Vec<Component>,
+    pub(crate) components: Few<Component>,
     /// Largest sampling factors.
     pub(crate) max_h: usize,
     pub(crate) max_v: usize,
@@ -43,7 +44,7 @@ impl Frame {
         width: usize,
         height: usize,
         progressive: bool,
-        mut components: Vec<Component>,
+        mut components: Few<Component>,
     ) -> Result<Self> {
         if width == 0 || height == 0 {
             return Err(Error::Corrupt("it has no pixels"));
@@ -65,7 +66,7 @@ impl Frame {
         }
         let max_h = components.iter().map(|c| c.h).max().unwrap_or(1);
         let max_v = components.iter().map(|c| c.v).max().unwrap_or(1);
-        for c in &mut components {
+        for c in components.iter_mut() {
             c.blocks_wide = (width * c.h).div_ceil(8 * max_h);
             c.blocks_high = (height * c.v).div_ceil(8 * max_v);
         }

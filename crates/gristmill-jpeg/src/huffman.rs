@@ -13,6 +13,12 @@ pub(crate) struct Spec {
     pub(crate) symbols: [u8; 256],
 }
 
+impl Default for Spec {
+    fn default() -> Self {
+        Self { counts: [0; 16], symbols: [0; 256] }
+    }
+}
+
 impl Spec {
     /// Reads a table and tells how many bytes it has.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Self, usize)> {

@@ -1,7 +1,8 @@
 //! What a decode makes of a frame: sizes of planes and output, methods, and which parts are needed.
 
 use crate::color::Convert;
-use crate::frame::Frame;
+use crate::few::Few;
+use crate::frame::{Component, Frame};
 use crate::idct::Kind;
 use crate::marker::Space;
 use crate::options::{Edges, Options, Region};
@@ -33,7 +34,7 @@ pub(crate) struct Plane {
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     /// Planes of the components that are needed.
-    pub(crate) planes: Vec<Plane>,
+    pub(crate) planes: Few<Plane>,
     pub(crate) convert: Convert,
     /// Output rows of the whole image.
     pub(crate) full_height: usize,
@@ -55,9 +56,9 @@ pub(crate) struct Layout {
 }
 
 /// Size of a block's transform for each component: planes of less resolution are enlarged by it where they can be.
-fn sizes(frame: &Frame, smallest: usize) -> Vec<usize> {
+fn sizes(frame: &Frame, smallest: usize) -> Few<usize> {
     let fits = |max: usize, own: usize, size: usize| (max * smallest).is_multiple_of(own * size * 2);
-    let grow = |c: &crate::frame::Component| {
+    let grow = |c: &Component| {
         let mut size = smallest;
         while size < 8 && fits(frame.max_h, c.h, size) && fits(frame.max_v, c.v, size) {
             size *= 2;
@@ -90,7 +91,7 @@ impl Layout {
         };
 
         let mut layout = Self {
-            planes: Vec::with_capacity(4),
+            planes: Few::default(),
             convert,
             full_height,
             band: frame.max_v * smallest,
@@ -104,7 +105,7 @@ impl Layout {
             last_band: frame.mcus_high - 1,
         };
         let sizes = sizes(frame, smallest);
-        for (c, &size) in frame.components.iter().zip(&sizes).take(convert.inputs()) {
+        let plane = |(c, &size): (&Component, &usize)| {
             let width = (frame.width * c.h * size).div_ceil(frame.max_h * 8);
             let height = (frame.height * c.v * size).div_ceil(frame.max_v * 8);
             let fancy = options.fancy && smallest > 1;
@@ -112,19 +113,10 @@ impl Layout {
             let method = method(group, (frame.max_h, frame.max_v), fancy, width)?;
             let (kind, rows) = (Kind::of(size, options.dct), c.v * size);
             let (h, v) = (c.h, c.v);
-            layout.planes.push(Plane {
-                kind,
-                size,
-                h,
-                v,
-                method,
-                first_block: 0,
-                blocks: 0,
-                width,
-                height,
-                rows,
-            });
-        }
+            Ok(Plane { kind, size, h, v, method, first_block: 0, blocks: 0, width, height, rows })
+        };
+        let inputs = frame.components.iter().zip(sizes.iter()).take(convert.inputs());
+        layout.planes = inputs.map(plane).collect::<Result<_>>()?;
         layout.set_columns(frame, &sizes, smallest, (region.x, right), full_width, region.edges);
         layout.looks_around = layout.planes.iter().any(|p| p.method.looks_around());
         let margin = usize::from(layout.looks_around);
@@ -160,7 +152,7 @@ impl Layout {
             let before = (frame.width * c.h * size).div_ceil(frame.max_h * 8);
             ((end - start) * c.h * size).div_ceil(align) < 2 && before >= 2
         });
-        for p in &mut self.planes {
+        for p in self.planes.iter_mut() {
             let scale = p.h * p.size;
             p.width = ((end - start) * scale).div_ceil(align);
             let origin = start * scale / align;
@@ -173,7 +165,7 @@ impl Layout {
             };
         }
         if narrow && !full && edges == Edges::Cropped {
-            for p in &mut self.planes {
+            for p in self.planes.iter_mut() {
                 p.method = match p.method {
                     Method::Wide if p.width <= 2 => Method::Repeat { h: 2, v: 1 },
                     Method::Both if p.width <= 2 => Method::Repeat { h: 2, v: 2 },

@@ -23,6 +23,7 @@ mod block;
 mod color;
 mod decoder;
 mod error;
+mod few;
 mod frame;
 mod huffman;
 mod idct;

@@ -1,5 +1,6 @@
 //! The segments between a file's scans.
 
+use crate::few::Few;
 use crate::frame::{Component, Frame};
 use crate::huffman::Spec;
 use crate::{Error, Result};
@@ -191,13 +192,13 @@ impl<'a> Reader<'a> {
 
     /// The colour space by libjpeg's rules.
     pub(crate) fn space(&self, frame: &Frame) -> Space {
-        let ids: Vec<u8> = frame.components.iter().map(|c| c.id).collect();
+        let ids: Few<u8> = frame.components.iter().map(|c| c.id).collect();
         match (ids.len(), self.adobe) {
             (1, _) => Space::Gray,
             (3, _) if self.jfif => Space::YCbCr,
             (3, Some(0)) => Space::Rgb,
             (3, Some(_)) => Space::YCbCr,
-            (3, None) if ids == *b"RGB" => Space::Rgb,
+            (3, None) if ids[..] == *b"RGB" => Space::Rgb,
             (3, None) => Space::YCbCr,
             (_, Some(0)) | (_, None) => Space::Cmyk,
             (_, Some(_)) => Space::Ycck,

@@ -168,7 +168,7 @@ impl Multi<'_> {
         if scan.band != (0, 63) || scan.bits != (0, 0) {
             return Err(Error::Unsupported("an unusual scan"));
         }
-        let tables = parts(&self.reader, scan, &self.frame, cache, level)?;
+        let tables = parts(&self.reader, scan, &self.frame, cache, level, Vec::new())?;
         let (wide, high) = self.extent(scan);
         let mut segments = Segments::new(self.reader.restart);
         if scan.count == 1 {

@@ -23,6 +23,8 @@ pub(crate) struct Room {
     pub(crate) blocks: Vec<Block>,
     pub(crate) extents: Vec<u8>,
     pub(crate) bands: Bands,
+    /// Empty between files.
+    parts: Vec<Part>,
     pub(crate) dirty: bool,
 }
 
@@ -67,16 +69,16 @@ pub(crate) struct Single<'a> {
     delivered: usize,
 }
 
-/// The tables of each block of a scan's MCU.
+/// The tables of each block of a scan's MCU; `parts` is an empty list, whose memory is used.
 pub(crate) fn parts(
     reader: &Reader<'_>,
     scan: &Scan,
     frame: &Frame,
     cache: &mut Cache,
     level: Level,
+    mut parts: Vec<Part>,
 ) -> Result<Vec<Part>> {
     const NONE: Error = Error::Corrupt("a scan's Huffman table is missing");
-    let mut parts = Vec::with_capacity(10);
     for &(component, dc, ac) in &scan.parts[..scan.count] {
         let dc = reader.dc.get(dc).and_then(Option::as_ref).ok_or(NONE)?;
         let ac = reader.ac.get(ac).and_then(Option::as_ref).ok_or(NONE)?;
@@ -109,7 +111,7 @@ impl<'a> Single<'a> {
         if scan.band != (0, 63) || scan.bits != (0, 0) || !in_order {
             return Err(Error::Unsupported("an unusual scan"));
         }
-        let parts = parts(&reader, &scan, &frame, cache, level)?;
+        let parts = parts(&reader, &scan, &frame, cache, level, std::mem::take(&mut room.parts))?;
         let mut multipliers = [[0; 64]; 4];
         for (i, c) in frame.components.iter().enumerate() {
             let table = reader.quant.get(c.table).and_then(Option::as_ref);
@@ -190,6 +192,8 @@ impl<'a> Single<'a> {
                     return Err(Error::Corrupt("a scan has too many segments"));
                 }
                 room.dirty = false;
+                self.parts.clear();
+                room.parts = std::mem::take(&mut self.parts);
                 return Ok(true);
             }
             self.row_left = self.frame.mcus_wide;

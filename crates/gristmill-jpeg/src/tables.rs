@@ -8,6 +8,7 @@ use crate::simd::Level;
 use crate::window;
 
 /// A table and what is made of it.
+#[derive(Default)]
 pub(crate) struct Table {
     spec: Spec,
     dc: bool,
@@ -38,15 +39,16 @@ impl Cache {
             return Ok(Arc::clone(&self.tables[0]));
         }
         // The memory of the one not used for longest, if nobody has it.
-        let old = if self.tables.len() >= KEPT { self.tables.pop().and_then(Arc::into_inner) } else { None };
-        let (mut codes, mut quick) = old.map_or_else(Default::default, |t| (t.codes, t.quick));
-        codes.build(spec, dc)?;
+        let old = if self.tables.len() >= KEPT { self.tables.pop() } else { None };
+        let mut table = old.filter(|t| Arc::strong_count(t) == 1).unwrap_or_default();
+        let t = Arc::get_mut(&mut table).expect("nobody else has it");
+        (t.spec, t.dc) = (spec.clone(), dc);
+        t.codes.build(spec, dc)?;
         match (level.is_plain(), dc) {
-            (true, _) => quick.clear(),
-            (false, true) => window::build_dc(spec, &mut quick)?,
-            (false, false) => window::build_ac(spec, &mut quick)?,
+            (true, _) => t.quick.clear(),
+            (false, true) => window::build_dc(spec, &mut t.quick)?,
+            (false, false) => window::build_ac(spec, &mut t.quick)?,
         }
-        let table = Arc::new(Table { spec: spec.clone(), dc, codes, quick });
         self.tables.insert(0, Arc::clone(&table));
         Ok(table)
     }

@@ -47,6 +47,23 @@ impl Strip {
     pub(crate) fn place(&self, column: usize) -> usize {
         self.base + column / self.h * self.step + column % self.h
     }
+
+    /// The places of all columns, without divisions.
+    #[inline]
+    pub(crate) fn places(self) -> impl Iterator<Item = usize> {
+        let mut place = self.place(self.first);
+        let mut left = self.h - self.first % self.h;
+        (0..self.count).map(move |_| {
+            let this = place;
+            left -= 1;
+            place += 1;
+            if left == 0 {
+                left = self.h;
+                place += self.step - self.h;
+            }
+            this
+        })
+    }
 }
 
 impl Level {
@@ -117,7 +134,7 @@ impl Level {
         out: &mut [u8],
         stride: usize,
     ) {
-        if self == Self::Vector && matches!(kind, Kind::Fast | Kind::Accurate) {
+        if self == Self::Vector && kind != Kind::Eighth {
             return vector::transform(kind, multipliers, blocks, extents, strip, out, stride);
         }
         let _ = extents;
@@ -127,8 +144,8 @@ impl Level {
             Kind::Quarter => 2,
             Kind::Eighth => 1,
         };
-        for i in 0..strip.count {
-            let block = &mut blocks[strip.place(strip.first + i)];
+        for (i, place) in strip.places().enumerate() {
+            let block = &mut blocks[place];
             kind.transform(block, multipliers, &mut out[i * size..], stride);
             *block = EMPTY;
         }

@@ -1,13 +1,14 @@
-//! The 8x8 transforms, one block at a time.
+//! The transforms, one block at a time.
 #![allow(unsafe_code)]
 
 use std::arch::aarch64::*;
 
+use super::reduced::{half, quarter};
 use crate::block::{Block, ZIGZAG};
 use crate::idct::Kind;
 use crate::simd::Strip;
 
-type V = int16x8_t;
+pub(super) type V = int16x8_t;
 
 /// For each row where its coefficients are in the zigzag order, in bytes.
 static PLACES: [[u8; 16]; 8] = {
@@ -37,20 +38,31 @@ const REACH: [(usize, usize); 8] = {
     reach
 };
 
-/// All ones for the zigzag positions that are not in the first row.
-static BELOW: [i16; 64] = {
+/// All ones for the zigzag positions that are in none of the rows.
+const fn below(rows: u32) -> [i16; 64] {
     let mut mask = [-1; 64];
     let mut i = 0;
     while i < 64 {
-        if ZIGZAG[i] < 8 {
+        if rows >> (ZIGZAG[i] / 8) & 1 != 0 {
             mask[i] = 0;
         }
         i += 1;
     }
     mask
-};
+}
 
-/// [`crate::simd::Level::transform`] for the two 8x8 kinds.
+/// Without the first row; and without the first and the fifth, which the half transform does not use.
+static BELOW: [[i16; 64]; 2] = [below(0b1), below(0b1_0001)];
+
+/// The kinds as numbers, for generic arguments.
+const FAST: usize = 0;
+const ACCURATE: usize = 1;
+const HALF: usize = 2;
+const QUARTER: usize = 3;
+/// Samples of a block and direction.
+const SIZES: [usize; 4] = [8, 8, 4, 2];
+
+/// [`crate::simd::Level::transform`] for all kinds but `Eighth`.
 pub(in crate::simd) fn transform(
     kind: Kind,
     multipliers: &[i16; 64],
@@ -63,14 +75,16 @@ pub(in crate::simd) fn transform(
     // SAFETY: every processor of this target has NEON.
     unsafe {
         match kind {
-            Kind::Accurate => run::<true>(multipliers, blocks, extents, strip, out, stride),
-            _ => run::<false>(multipliers, blocks, extents, strip, out, stride),
+            Kind::Accurate => run::<ACCURATE>(multipliers, blocks, extents, strip, out, stride),
+            Kind::Half => run::<HALF>(multipliers, blocks, extents, strip, out, stride),
+            Kind::Quarter => run::<QUARTER>(multipliers, blocks, extents, strip, out, stride),
+            _ => run::<FAST>(multipliers, blocks, extents, strip, out, stride),
         }
     }
 }
 
 #[target_feature(enable = "neon")]
-fn run<const ACCURATE: bool>(
+fn run<const KIND: usize>(
     m: &[i16; 64],
     blocks: &mut [Block],
     extents: &[u8],
@@ -81,36 +95,32 @@ fn run<const ACCURATE: bool>(
     if strip.count == 0 {
         return;
     }
-    assert!(strip.h > 0 && out.len() >= 7 * stride + strip.count * 8);
+    let size = SIZES[KIND];
+    assert!(strip.h > 0 && out.len() >= (size - 1) * stride + strip.count * size);
     let out = out.as_mut_ptr();
-    // The place of the next block, and how many until the next step.
-    let mut place = strip.place(strip.first);
-    let mut left = strip.h - strip.first % strip.h;
-    for i in 0..strip.count {
+    for (i, place) in strip.places().enumerate() {
         let (block, extent) = (&mut blocks[place], extents[place]);
-        // SAFETY: 8 rows of 8 samples have room behind those of the blocks before, as just checked.
-        let out = unsafe { out.add(8 * i) };
-        // Only the first pass has shorter ways: one copy of the rest is enough.
-        let work = match extent {
+        // SAFETY: the rows have room behind those of the blocks before, as just checked.
+        let out = unsafe { out.add(size * i) };
+        // Only the first steps have shorter ways: one copy of the rest is enough.
+        let first = match extent {
             ..2 => None,
-            2..17 => Some(first_pass::<ACCURATE, 2>(block, m)),
-            17..33 => Some(first_pass::<ACCURATE, 4>(block, m)),
-            33..49 => Some(first_pass::<ACCURATE, 6>(block, m)),
-            _ => Some(first_pass::<ACCURATE, 8>(block, m)),
+            2..17 => Some(first_pass::<KIND, 2>(block, m)),
+            17..33 => Some(first_pass::<KIND, 4>(block, m)),
+            33..49 => Some(first_pass::<KIND, 6>(block, m)),
+            _ => Some(first_pass::<KIND, 8>(block, m)),
         };
         // SAFETY: as just said.
         unsafe {
-            match work {
-                None => flat::<ACCURATE>(block, m, out, stride),
-                Some(work) if ACCURATE => store::<2>(accurate_pass::<true>(transpose(work)), out, stride),
-                Some(work) => store::<5>(fast_pass(transpose(work)), out, stride),
+            match (first, KIND) {
+                (None, _) => flat::<KIND>(block, m, out, stride),
+                (Some((work, _)), ACCURATE) => {
+                    store::<2>(accurate_pass::<true>(transpose(work)), out, stride);
+                }
+                (Some((rows, is_flat)), HALF) => half(rows, is_flat, out, stride),
+                (Some((rows, _)), QUARTER) => quarter(rows, out, stride),
+                (Some((work, _)), _) => store::<5>(fast_pass(transpose(work)), out, stride),
             }
-        }
-        left -= 1;
-        place += 1;
-        if left == 0 {
-            left = strip.h;
-            place += strip.step - strip.h;
         }
     }
 }
@@ -119,24 +129,37 @@ fn run<const ACCURATE: bool>(
 ///
 /// # Safety
 ///
-/// 8 rows of 8 samples have room.
+/// The samples have room.
 #[inline]
 #[target_feature(enable = "neon")]
-unsafe fn flat<const ACCURATE: bool>(block: &mut Block, m: &[i16; 64], out: *mut u8, stride: usize) {
+unsafe fn flat<const KIND: usize>(block: &mut Block, m: &[i16; 64], out: *mut u8, stride: usize) {
     let dc = block.0[0].wrapping_mul(m[0]);
     block.0[0] = 0;
-    let value = if ACCURATE { (i32::from(dc.wrapping_shl(2)) + 16) >> 5 } else { i32::from(dc >> 5) };
+    let value = match KIND {
+        FAST => i32::from(dc >> 5),
+        QUARTER => (i32::from(dc) << 17).wrapping_add(1 << 19) >> 20,
+        _ => (i32::from(dc << 2) + 16) >> 5,
+    };
     let row = vdup_n_u8((value.clamp(-128, 127) + 128) as u8);
-    for r in 0..8 {
+    for r in 0..SIZES[KIND] {
         // SAFETY: the caller's word.
-        unsafe { vst1_u8(out.add(r * stride), row) };
+        unsafe {
+            let to = out.add(r * stride);
+            let four = vget_lane_u32::<0>(vreinterpret_u32_u8(row));
+            match KIND {
+                HALF => to.cast::<u32>().write_unaligned(four),
+                QUARTER => to.cast::<u16>().write_unaligned(four as u16),
+                _ => vst1_u8(to, row),
+            }
+        }
     }
 }
 
-/// The first pass over a block, of which all but the first `8 * N` coefficients are zero; makes it zero.
+/// Takes a block, of which all but the first `8 * N` coefficients are zero, and makes it zero. Gives the first pass over
+/// it, or its rows if the transform is to fewer samples; and whether the rows below are zero.
 #[inline]
 #[target_feature(enable = "neon")]
-fn first_pass<const ACCURATE: bool, const N: usize>(block: &mut Block, m: &[i16; 64]) -> [V; 8] {
+fn first_pass<const KIND: usize, const N: usize>(block: &mut Block, m: &[i16; 64]) -> ([V; 8], bool) {
     let mut z = [vdupq_n_s16(0); 8];
     let mut below = vdupq_n_s16(0);
     for (i, z) in z.iter_mut().enumerate().take(N) {
@@ -144,21 +167,23 @@ fn first_pass<const ACCURATE: bool, const N: usize>(block: &mut Block, m: &[i16;
         unsafe {
             let c = vld1q_s16(block.0.as_ptr().add(8 * i));
             *z = vmulq_s16(c, vld1q_s16(m.as_ptr().add(8 * i)));
-            if ACCURATE {
-                below = vorrq_s16(below, vandq_s16(c, vld1q_s16(BELOW.as_ptr().add(8 * i))));
+            if KIND == ACCURATE || KIND == HALF {
+                let mask = vld1q_s16(BELOW[KIND - ACCURATE].as_ptr().add(8 * i));
+                below = vorrq_s16(below, vandq_s16(c, mask));
             }
         }
     }
     block.0[..8 * N].fill(0);
     let rows = natural::<N>(&z);
-    if !ACCURATE {
-        fast_pass(rows)
-    } else if vmaxvq_u16(vreinterpretq_u16_s16(below)) == 0 {
+    let is_flat = matches!(KIND, ACCURATE | HALF) && vmaxvq_u16(vreinterpretq_u16_s16(below)) == 0;
+    let work = match KIND {
+        FAST => fast_pass(rows),
         // Wraps where the full formula would saturate.
-        [vshlq_n_s16::<2>(rows[0]); 8]
-    } else {
-        accurate_pass::<false>(rows)
-    }
+        ACCURATE if is_flat => [vshlq_n_s16::<2>(rows[0]); 8],
+        ACCURATE => accurate_pass::<false>(rows),
+        _ => rows,
+    };
+    (work, is_flat)
 }
 
 /// The first `N` eighths of the zigzag order as rows.

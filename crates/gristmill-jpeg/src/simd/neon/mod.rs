@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 mod idct;
+mod reduced;
 
 use std::arch::aarch64::*;
 

@@ -1,16 +1,26 @@
-//! The 8x8 transforms of two blocks side by side, one in each half of the vectors.
+//! The transforms of two blocks side by side, one in each half of the vectors.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
+use super::accurate::accurate;
 use super::masks::{ANY, BELOW, MASKS};
+use super::reduced::{half, quarter};
 use crate::block::{Block, EMPTY};
 use crate::idct::Kind;
 use crate::simd::Strip;
 
-type V = __m256i;
+pub(super) type V = __m256i;
 
-/// [`crate::simd::Level::transform`] for the two 8x8 kinds.
+/// The kinds as numbers, for generic arguments.
+const FAST: usize = 0;
+const ACCURATE: usize = 1;
+const HALF: usize = 2;
+const QUARTER: usize = 3;
+/// Samples of a block and direction.
+const SIZES: [usize; 4] = [8, 8, 4, 2];
+
+/// [`crate::simd::Level::transform`] for all kinds but `Eighth`.
 pub(in crate::simd) fn transform(
     kind: Kind,
     multipliers: &[i16; 64],
@@ -23,7 +33,14 @@ pub(in crate::simd) fn transform(
     if strip.count == 0 {
         return;
     }
-    assert!(strip.h > 0 && out.len() >= 7 * stride + strip.count.next_multiple_of(2) * 8);
+    let kind = match kind {
+        Kind::Accurate => ACCURATE,
+        Kind::Half => HALF,
+        Kind::Quarter => QUARTER,
+        _ => FAST,
+    };
+    let size = SIZES[kind];
+    assert!(strip.h > 0 && out.len() >= (size - 1) * stride + strip.count.next_multiple_of(2) * size);
     let last = strip.place(strip.first + strip.count - 1);
     assert!(
         strip.place(strip.first) < blocks.len()
@@ -35,8 +52,10 @@ pub(in crate::simd) fn transform(
     // and `out` has room for the samples, as just checked.
     unsafe {
         match kind {
-            Kind::Accurate => run::<true>(&m, blocks, extents, strip, out.as_mut_ptr(), stride),
-            _ => run::<false>(&m, blocks, extents, strip, out.as_mut_ptr(), stride),
+            ACCURATE => run::<ACCURATE>(&m, blocks, extents, strip, out.as_mut_ptr(), stride),
+            HALF => run::<HALF>(&m, blocks, extents, strip, out.as_mut_ptr(), stride),
+            QUARTER => run::<QUARTER>(&m, blocks, extents, strip, out.as_mut_ptr(), stride),
+            _ => run::<FAST>(&m, blocks, extents, strip, out.as_mut_ptr(), stride),
         }
     }
 }
@@ -49,7 +68,7 @@ struct Multipliers([[i16; 16]; 8]);
 ///
 /// The processor has AVX2; see [`transform`] for the sizes.
 #[target_feature(enable = "avx2")]
-unsafe fn run<const ACCURATE: bool>(
+unsafe fn run<const KIND: usize>(
     m: &Multipliers,
     blocks: &mut [Block],
     extents: &[u8],
@@ -80,13 +99,13 @@ unsafe fn run<const ACCURATE: bool>(
         unsafe {
             let extent = (*extents.get_unchecked(a)).max(*extents.get_unchecked(b));
             let second = if a == b { &raw mut spare } else { base.add(b) };
-            let (a, b, out) = (base.add(a).cast(), second.cast(), out.add(i * 8));
+            let (a, b, out) = (base.add(a).cast(), second.cast(), out.add(i * SIZES[KIND]));
             match extent {
-                ..2 if !ACCURATE => flat(a, b, m, out, stride),
-                ..17 => pair::<ACCURATE, 2>(a, b, m, out, stride),
-                17..33 => pair::<ACCURATE, 4>(a, b, m, out, stride),
-                33..49 => pair::<ACCURATE, 6>(a, b, m, out, stride),
-                _ => pair::<ACCURATE, 8>(a, b, m, out, stride),
+                ..2 => flat::<KIND>(a, b, m, out, stride),
+                2..17 => pair::<KIND, 2>(a, b, m, out, stride),
+                17..33 => pair::<KIND, 4>(a, b, m, out, stride),
+                33..49 => pair::<KIND, 6>(a, b, m, out, stride),
+                _ => pair::<KIND, 8>(a, b, m, out, stride),
             }
         }
     }
@@ -99,17 +118,30 @@ unsafe fn run<const ACCURATE: bool>(
 /// As [`pair`].
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn flat(a: *mut i16, b: *mut i16, m: &Multipliers, out: *mut u8, stride: usize) {
+unsafe fn flat<const KIND: usize>(a: *mut i16, b: *mut i16, m: &Multipliers, out: *mut u8, stride: usize) {
     // SAFETY: the caller's word.
     unsafe {
         let sample = |block: *mut i16| {
-            let dc = (*block).wrapping_mul(m.0[0][0]) >> 5;
+            let dc = (*block).wrapping_mul(m.0[0][0]);
             *block = 0;
-            (dc.clamp(-128, 127) + 128) as u64 * 0x0101_0101_0101_0101
+            let value = match KIND {
+                FAST => i32::from(dc >> 5),
+                QUARTER => (i32::from(dc) << 17).wrapping_add(1 << 19) >> 20,
+                _ => (i32::from(dc << 2) + 16) >> 5,
+            };
+            (value.clamp(-128, 127) + 128) as u64 * 0x0101_0101_0101_0101
         };
         let row = _mm_set_epi64x(sample(b) as i64, sample(a) as i64);
-        for r in 0..8 {
-            _mm_storeu_si128(out.add(r * stride).cast(), row);
+        for r in 0..SIZES[KIND] {
+            let to = out.add(r * stride);
+            match KIND {
+                HALF => _mm_storel_epi64(to.cast(), _mm_shuffle_epi32::<0b10_00>(row)),
+                QUARTER => {
+                    let words = _mm_unpackhi_epi16(_mm_slli_si128::<8>(row), row);
+                    to.cast::<u32>().write_unaligned(_mm_cvtsi128_si32(words).cast_unsigned());
+                }
+                _ => _mm_storeu_si128(to.cast(), row),
+            }
         }
     }
 }
@@ -118,11 +150,11 @@ unsafe fn flat(a: *mut i16, b: *mut i16, m: &Multipliers, out: *mut u8, stride: 
 ///
 /// # Safety
 ///
-/// The processor has AVX2. Both have 64 coefficients, of which all but the first `8 * N` are zero; 8 rows of 16 samples
-/// have room.
+/// The processor has AVX2. Both have 64 coefficients, of which all but the first `8 * N` are zero; the
+/// samples have room.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn pair<const ACCURATE: bool, const N: usize>(
+unsafe fn pair<const KIND: usize, const N: usize>(
     a: *mut i16,
     b: *mut i16,
     m: &Multipliers,
@@ -140,8 +172,8 @@ unsafe fn pair<const ACCURATE: bool, const N: usize>(
                     let (a, b) = (a.cast::<__m128i>().add($i), b.cast::<__m128i>().add($i));
                     let both = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(_mm_load_si128(a)), _mm_load_si128(b));
                     z[$i] = _mm256_mullo_epi16(both, _mm256_load_si256(m.0[$i].as_ptr().cast()));
-                    if ACCURATE {
-                        let mask = _mm256_load_si256(BELOW.0[$i].as_ptr().cast());
+                    if KIND == ACCURATE || KIND == HALF {
+                        let mask = _mm256_load_si256(BELOW[KIND - ACCURATE].0[$i].as_ptr().cast());
                         below = _mm256_or_si256(below, _mm256_and_si256(both, mask));
                     }
                 }
@@ -157,9 +189,15 @@ unsafe fn pair<const ACCURATE: bool, const N: usize>(
         }
     }
     let rows = natural::<N>(&z);
-    let columns = if ACCURATE { accurate(rows, below) } else { fast(rows) };
     // SAFETY: the caller's word.
-    unsafe { store(columns, out, stride) };
+    unsafe {
+        match KIND {
+            ACCURATE => store(accurate(rows, below), out, stride),
+            HALF => half(rows, below, out, stride),
+            QUARTER => quarter(rows, out, stride),
+            _ => store(fast(rows), out, stride),
+        }
+    }
 }
 
 /// The first `N` eighths of the zigzag order as rows.
@@ -226,6 +264,13 @@ fn fast_pass(r: [V; 8]) -> [V; 8] {
     [add(t0, t7), add(t1, t6), add(t2, t5), sub(t3, t4), add(t3, t4), sub(t2, t5), sub(t1, t6), sub(t0, t7)]
 }
 
+/// Two pairs of factors for `madd`.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn factors(first: i32, second: i32) -> V {
+    _mm256_set1_epi32(second << 16 | (first & 0xFFFF))
+}
+
 /// The columns of the result, still of 16 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -238,83 +283,10 @@ fn fast(rows: [V; 8]) -> [V; 8] {
     columns
 }
 
-/// Two pairs of factors for `madd`.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn factors(first: i32, second: i32) -> V {
-    _mm256_set1_epi32(second << 16 | (first & 0xFFFF))
-}
-
-/// The pass of the accurate transform; see `accurate_pass` of [`crate::idct`].
-#[inline]
-#[target_feature(enable = "avx2")]
-fn accurate_pass<const SHIFT: i32>(x: [V; 8]) -> [V; 8] {
-    let zero = _mm256_setzero_si256();
-    let halves = |a, b| [_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)];
-    let times = |p: [V; 2], f: V| [_mm256_madd_epi16(p[0], f), _mm256_madd_epi16(p[1], f)];
-    let plus = |a: [V; 2], b: [V; 2]| [_mm256_add_epi32(a[0], b[0]), _mm256_add_epi32(a[1], b[1])];
-    let minus = |a: [V; 2], b: [V; 2]| [_mm256_sub_epi32(a[0], b[0]), _mm256_sub_epi32(a[1], b[1])];
-    let scaled = |v| {
-        [
-            _mm256_srai_epi32::<3>(_mm256_unpacklo_epi16(zero, v)),
-            _mm256_srai_epi32::<3>(_mm256_unpackhi_epi16(zero, v)),
-        ]
-    };
-    let round = _mm256_set1_epi32(1 << (SHIFT - 1));
-    let down = |v: [V; 2]| {
-        let low = _mm256_srai_epi32::<SHIFT>(_mm256_add_epi32(v[0], round));
-        let high = _mm256_srai_epi32::<SHIFT>(_mm256_add_epi32(v[1], round));
-        _mm256_packs_epi32(low, high)
-    };
-    let pairs = halves(x[2], x[6]);
-    let e3 = times(pairs, factors(4433 + 6270, 4433));
-    let e2 = times(pairs, factors(4433, 4433 - 15137));
-    let sum = scaled(_mm256_add_epi16(x[0], x[4]));
-    let difference = scaled(_mm256_sub_epi16(x[0], x[4]));
-    let even = [plus(sum, e3), plus(difference, e2), minus(difference, e2), minus(sum, e3)];
-    let pairs = halves(_mm256_add_epi16(x[7], x[3]), _mm256_add_epi16(x[5], x[1]));
-    let y3 = times(pairs, factors(9633 - 16069, 9633));
-    let y4 = times(pairs, factors(9633, 9633 - 3196));
-    let outer = halves(x[7], x[1]);
-    let inner = halves(x[5], x[3]);
-    let odd = [
-        plus(times(outer, factors(-7373, 12299 - 7373)), y4),
-        plus(times(inner, factors(-20995, 25172 - 20995)), y3),
-        plus(times(inner, factors(16819 - 20995, -20995)), y4),
-        plus(times(outer, factors(2446 - 7373, -7373)), y3),
-    ];
-    [
-        down(plus(even[0], odd[0])),
-        down(plus(even[1], odd[1])),
-        down(plus(even[2], odd[2])),
-        down(plus(even[3], odd[3])),
-        down(minus(even[3], odd[3])),
-        down(minus(even[2], odd[2])),
-        down(minus(even[1], odd[1])),
-        down(minus(even[0], odd[0])),
-    ]
-}
-
-/// The columns of the result, still of 16 bits; `below` is zero in the halves whose block has coefficients in its first
-/// row only.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn accurate(rows: [V; 8], below: V) -> [V; 8] {
-    let mut work = accurate_pass::<11>(rows);
-    // A block without anything below its first row wraps where the full formula would saturate.
-    let zero = _mm256_cmpeq_epi64(below, _mm256_setzero_si256());
-    let zero = _mm256_and_si256(zero, _mm256_shuffle_epi32::<0b01_00_11_10>(zero));
-    let flat = _mm256_slli_epi16::<2>(rows[0]);
-    for v in &mut work {
-        *v = _mm256_blendv_epi8(*v, flat, zero);
-    }
-    accurate_pass::<18>(transpose(work))
-}
-
 /// Transposes the 8x8 values in each half.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn transpose(r: [V; 8]) -> [V; 8] {
+pub(super) fn transpose(r: [V; 8]) -> [V; 8] {
     let low16 = |a, b| _mm256_unpacklo_epi16(a, b);
     let high16 = |a, b| _mm256_unpackhi_epi16(a, b);
     let low32 = |a, b| _mm256_unpacklo_epi32(a, b);

@@ -1,4 +1,4 @@
-//! Constants of the 8x8 transforms: from zigzag order to rows.
+//! Constants of the transforms: from zigzag order to rows.
 
 use crate::block::ZIGZAG;
 
@@ -33,15 +33,18 @@ pub(super) const ANY: [[bool; 8]; 8] = zigzag_masks().1;
 #[repr(align(32))]
 pub(super) struct Below(pub(super) [[i16; 16]; 8]);
 
-/// All ones for the zigzag positions that are not in the first row.
-pub(super) static BELOW: Below = {
+const fn below(rows: u32) -> Below {
     let mut masks = [[0; 16]; 8];
     let mut i = 0;
     while i < 64 {
-        let mask = if ZIGZAG[i] < 8 { 0 } else { -1 };
+        let mask = if rows >> (ZIGZAG[i] / 8) & 1 != 0 { 0 } else { -1 };
         masks[i / 8][i % 8] = mask;
         masks[i / 8][i % 8 + 8] = mask;
         i += 1;
     }
     Below(masks)
-};
+}
+
+/// All ones for the zigzag positions that are not in the first row; and for those that are not in the first or in the
+/// fifth, which the half transform does not use.
+pub(super) static BELOW: [Below; 2] = [below(0b1), below(0b1_0001)];

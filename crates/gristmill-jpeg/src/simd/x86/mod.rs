@@ -1,9 +1,11 @@
 //! AVX2: enlarging and colour conversion, 16 samples at a time, and the small helpers.
 #![allow(unsafe_code)]
 
+mod accurate;
 mod copy;
 mod idct;
 mod masks;
+mod reduced;
 
 use std::arch::x86_64::*;
 
