@@ -35,11 +35,7 @@ fn theirs(data: &[u8], options: &Options) -> Option<(Vec<usize>, Vec<u8>)> {
         channels: options.channels.into(),
         ratio: options.ratio.into(),
         fancy_upscaling: options.fancy,
-        dct_method: if accurate {
-            DctMethod::IntegerAccurate
-        } else {
-            DctMethod::IntegerFast
-        },
+        dct_method: if accurate { DctMethod::IntegerAccurate } else { DctMethod::IntegerFast },
         crop,
         ..JpegOptions::default()
     };
@@ -57,13 +53,8 @@ fuzz_target!(|data: &[u8]| {
     }
     let (mut fast, mut plain) = (Decoder::new(), Decoder::plain());
     let usual = Options::default();
-    let other = Options {
-        dct: Dct::Accurate,
-        fancy: false,
-        ratio: 2,
-        channels: 1,
-        ..usual
-    };
+    let other =
+        Options { dct: Dct::Accurate, fancy: false, ratio: [2, 4, 8][data.len() % 3], channels: 1, ..usual };
     let (width, height) = (header.width(), header.height());
     let region = Region {
         x: width / 3,
@@ -72,10 +63,7 @@ fuzz_target!(|data: &[u8]| {
         height: height.div_ceil(3),
         edges: Edges::Cropped,
     };
-    let cropped = Options {
-        region: Some(region),
-        ..usual
-    };
+    let cropped = Options { region: Some(region), ..usual };
     for options in [usual, other, cropped] {
         let ours = fast.decode(data, &options);
         match (&ours, plain.decode(data, &options)) {
@@ -88,9 +76,13 @@ fuzz_target!(|data: &[u8]| {
             ),
         }
         let Ok(image) = ours else { continue };
-        let (shape, pixels) = theirs(data, &options).expect("libjpeg-turbo decodes it too");
-        assert_eq!(image.shape[..], shape[..]);
-        assert!(image.data == pixels, "libjpeg-turbo's pixels differ: {options:?}");
+        // Built for other processors, libjpeg-turbo gives other pixels for coefficients that no encoder makes.
+        if cfg!(target_arch = "x86_64") {
+            let (shape, pixels) = theirs(data, &options).expect("libjpeg-turbo decodes it too");
+            assert_eq!(image.shape[..], shape[..]);
+            assert!(image.data == pixels, "libjpeg-turbo's pixels differ: {options:?}");
+        }
+        let pixels = image.data;
         // The same file twice at a time.
         let (mut first, mut second) = (vec![0; pixels.len()], vec![0; pixels.len()]);
         let job = |out| Job { data, options, out };

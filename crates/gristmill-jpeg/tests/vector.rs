@@ -40,6 +40,7 @@ fn check(
 #[test]
 fn generated_files() {
     let (mut fast, mut plain) = (Decoder::new(), Decoder::plain());
+    let mut decoded = 0;
     for first in (70_000..70_000 + count()).step_by(8) {
         let (mut files, mut images) = (Vec::new(), Vec::new());
         for seed in first..first + 8 {
@@ -57,6 +58,7 @@ fn generated_files() {
                 files.push((file, what));
             }
         }
+        decoded += images.len();
         let mut outs: Vec<_> = images.iter().map(|i| vec![7; i.data.len()]).collect();
         let options = Options::default();
         let mut jobs: Vec<_> =
@@ -72,6 +74,8 @@ fn generated_files() {
             assert!(rows == image.data, "{what} differs by rows");
         }
     }
+    println!("{decoded} decoded");
+    assert!(decoded as u64 > count() / 2, "most of them can be decoded");
 }
 
 #[test]

@@ -11,14 +11,25 @@ use super::simd::lerp_columns;
 /// Where the machine has no AVX2, the loop for all types runs.
 pub(crate) fn lerp_columns_rgb8(row: &[u8], taps: &[Tap], dst: &mut [f32]) {
     assert!(dst.len() >= taps.len() * 3 + 4, "the result is padded by four samples");
-    let mut done = 0;
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the feature was just detected; the room after the result, just asserted.
-        done = unsafe { pairs(row, taps, dst) };
-    }
+    let done = by_vectors(row, taps, dst);
     // `lerp_columns` writes whole pixels only, so that what is done stays.
     lerp_columns(row, &taps[done..], 3, &mut dst[done * 3..]);
+}
+
+/// As many taps, from the first on, as vector code does; gives their number. `dst` is padded.
+#[cfg(target_arch = "x86_64")]
+fn by_vectors(row: &[u8], taps: &[Tap], dst: &mut [f32]) -> usize {
+    if !std::arch::is_x86_feature_detected!("avx2") {
+        return 0;
+    }
+    // SAFETY: the feature was just detected; the room after the result, asserted by the caller.
+    unsafe { pairs(row, taps, dst) }
+}
+
+/// None here.
+#[cfg(not(target_arch = "x86_64"))]
+fn by_vectors(_: &[u8], _: &[Tap], _: &mut [f32]) -> usize {
+    0
 }
 
 /// Two pixels at a time, as far as eight bytes can be read at each tap; gives the number done.

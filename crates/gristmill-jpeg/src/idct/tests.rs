@@ -14,6 +14,13 @@ impl Numbers {
     }
 }
 
+/// Vector code, which 64-bit ARM always has; on x86-64 it needs AVX2, without which there is nothing to compare.
+fn detected() -> Level {
+    let level = Level::detect();
+    assert!(!level.is_plain() || cfg!(not(target_arch = "aarch64")), "vector code runs");
+    level
+}
+
 #[test]
 fn dc_alone_is_flat() {
     let mut block = EMPTY;
@@ -33,7 +40,7 @@ fn dc_alone_is_flat() {
 /// Also with coefficients that no encoder makes.
 #[test]
 fn vector_code_gives_the_same() {
-    let level = Level::detect();
+    let level = detected();
     let mut numbers = Numbers(7);
     for round in 0..40_000 {
         let kind = [Kind::Fast, Kind::Accurate, Kind::Half, Kind::Quarter][round % 4];
@@ -44,22 +51,25 @@ fn vector_code_gives_the_same() {
         let mut extents = [1u8; 7];
         for (block, extent) in blocks.iter_mut().zip(&mut extents) {
             *extent = [1, 3, 9, 16, 17, 40, 64][(numbers.next() % 7) as usize];
-            for c in &mut block.0[..usize::from(*extent)] {
+            // Often the first and one other only: what counts as flat depends on single ones.
+            let alone = (numbers.next() % 4 == 0).then(|| (numbers.next() % u64::from(*extent)) as usize);
+            for (i, c) in block.0[..usize::from(*extent)].iter_mut().enumerate() {
                 let value = numbers.next();
                 *c = if large { value as i16 } else { (value % 40) as i16 - 20 };
-                if numbers.next().is_multiple_of(3) {
+                if alone.map_or_else(|| numbers.next().is_multiple_of(3), |other| i != 0 && i != other) {
                     *c = 0;
                 }
             }
         }
-        let strip = Strip { base: 1, h: 2, step: 3, first: 1, count: 3 };
+        let count = 1 + round / 4 % 3;
+        let strip = Strip { base: 1, h: 2, step: 3, first: 1, count };
         let (mut plain, mut fast) = ([0u8; 400], [0u8; 400]);
         let mut again = blocks;
         Level::Plain.transform(kind, &multipliers, (&mut blocks, &extents), strip, &mut plain, 40);
         level.transform(kind, &multipliers, (&mut again, &extents), strip, &mut fast, 40);
         let size = [8, 8, 4, 2][round % 4];
         for y in 0..size {
-            let row = y * 40..y * 40 + 3 * size;
+            let row = y * 40..y * 40 + count * size;
             assert_eq!(plain[row.clone()], fast[row], "{kind:?} row {y} round {round}");
         }
         assert!(blocks.iter().zip(&again).all(|(a, b)| a.0 == b.0), "the same blocks are zero");
