@@ -1,6 +1,6 @@
 //! Plans as text, and their fingerprint.
 
-use crate::dataset::{Cardinality, Op, Options, Plan, Transformation};
+use crate::dataset::{Cardinality, Op, Plan, Transformation};
 use crate::expr::{Graph, Node};
 use crate::optimize::optimize;
 use gristmill_types::hash::Fnv;
@@ -41,7 +41,7 @@ impl Plan {
     /// # Errors
     /// What a rule that breaks its promise raises.
     pub fn explain(&self) -> Result<String> {
-        let optimized = optimize(self, &Options::default())?;
+        let optimized = optimize(self, &self.options())?;
         let mut out = format!("plan as written:\n{}", self.tree());
         let fired: Vec<String> =
             optimized.fired.iter().map(|(name, n)| format!("  {name} × {n}\n")).collect();

@@ -214,8 +214,10 @@ impl PyPlan {
         ram_budget: Option<u64>,
         threads: Option<u64>,
         optimize: Option<bool>,
+        fast_images: Option<bool>,
     ) -> PyResult<Self> {
-        self.then(node::WithOptions { options: Options { deterministic, ram_budget, threads, optimize } })
+        let options = Options { deterministic, ram_budget, threads, optimize, fast_images };
+        self.then(node::WithOptions { options })
     }
 
     /// Datasets side by side.

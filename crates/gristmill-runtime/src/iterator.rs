@@ -7,7 +7,6 @@ use crate::stage::Feed;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageReport;
 use crate::sys::entropy;
-use gristmill_plan::dataset::{Op, Options};
 use gristmill_plan::optimize;
 use gristmill_plan::{Class, Plan, registry};
 use gristmill_types::hash::Fnv;
@@ -91,7 +90,7 @@ impl DatasetIterator {
     /// `run` is the plan as the rules have made it; `None` runs it as it is, nothing ahead of the reader.
     fn build(plan: &Plan, run: Option<&Plan>, draws: Draws, iteration: u64, entropy: u64) -> Result<Self> {
         bound_free_memory();
-        let options = options_of(plan);
+        let options = plan.options();
         let track = plan
             .impure_ops()
             .iter()
@@ -227,18 +226,7 @@ impl Drop for DatasetIterator {
 
 /// The plan that runs in a plan's place.
 fn optimized(plan: &Plan) -> Result<Plan> {
-    Ok(optimize::optimize(plan, &options_of(plan))?.plan)
-}
-
-/// The options that hold for the whole plan: inner ones win over outer ones.
-fn options_of(plan: &Plan) -> Options {
-    let mut all = Options::default();
-    plan.walk(&mut |p| {
-        if let Op::WithOptions(w) = &p.op {
-            all = w.options.over(&all);
-        }
-    });
-    all
+    Ok(optimize::optimize(plan, &plan.options())?.plan)
 }
 
 /// A state that was cut or changed is told from a whole one.

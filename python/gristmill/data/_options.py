@@ -73,6 +73,7 @@ class Options:
         threading: `ThreadingOptions`.
         experimental_optimization: `OptimizationOptions`.
         experimental_distribute: `DistributeOptions`.
+        image_decode: ``"exact"`` (as if ``None``) or ``"fast"``, an option of this library.
     """
 
     def __init__(self) -> None:
@@ -83,6 +84,7 @@ class Options:
         self.experimental_distribute = DistributeOptions()
         self.experimental_slack: bool | None = None
         self.dataset_name: str | None = None
+        self.image_decode: str | None = None
 
     @property
     def experimental_deterministic(self) -> bool | None:
@@ -104,6 +106,9 @@ class Options:
         out.deterministic = (
             self.deterministic if options.deterministic is None else options.deterministic
         )
+        out.image_decode = (
+            self.image_decode if options.image_decode is None else options.image_decode
+        )
         for name in ("autotune", "threading", "experimental_optimization"):
             group = vars(getattr(out, name))
             for source in (self, options):
@@ -115,8 +120,12 @@ class Options:
         """Returns the options that the engine knows.
 
         Raises:
-            ValueError: If a size is negative.
+            ValueError: If a size is negative or ``image_decode`` has another name.
         """
+        if self.image_decode not in (None, "exact", "fast"):
+            raise InvalidArgumentError(
+                f"image_decode must be 'exact' or 'fast', found {self.image_decode!r}"
+            )
         optimize = self.experimental_optimization.apply_default_optimizations  # type: ignore[attr-defined]
         threads = self.threading.private_threadpool_size  # type: ignore[attr-defined]
         return {
@@ -125,6 +134,7 @@ class Options:
             # 0 is TensorFlow's word for "as many as fit the machine".
             "threads": _size(threads, "threading.private_threadpool_size") or None,
             "optimize": optimize,
+            "fast_images": None if self.image_decode is None else self.image_decode == "fast",
         }
 
 

@@ -6,9 +6,11 @@
 //! and columns are looked up.
 
 mod bilinear;
+mod reduced;
 mod step;
 mod write;
 
+pub use reduced::{Reduced, ratio};
 pub use step::{Half, Operation, Step};
 pub use write::Samples;
 
@@ -116,6 +118,7 @@ pub struct Chain<'a> {
 #[derive(Debug, Default)]
 pub struct Scratch {
     bilinear: bilinear::Work,
+    reduced: reduced::Work,
     resizer: resize::Scratch,
     before: Steps,
     after: Steps,

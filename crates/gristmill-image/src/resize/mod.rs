@@ -20,6 +20,7 @@ pub(crate) use bilinear::{PADDING, tap};
 pub use kernels::Kernel;
 pub use nearest::resize_nearest;
 pub use sample::Sample;
+pub(crate) use scale::Spans;
 pub use scale::resize_scale;
 
 use crate::{Error, Result};
@@ -102,7 +103,7 @@ impl Size {
 pub struct Scratch {
     columns: Vec<Tap>,
     rows: [Vec<f32>; 3],
-    spans: [scale::Spans; 2],
+    spans: [Spans; 2],
     cubic: Vec<bicubic::Cubic>,
     table: Option<(usize, usize, usize)>,
 }

@@ -7,14 +7,14 @@ use crate::Result;
 
 /// For each output position the first source position and the weights from there on.
 #[derive(Debug, Default)]
-pub(super) struct Spans {
+pub(crate) struct Spans {
     starts: Vec<(usize, usize, usize)>,
     weights: Vec<f32>,
 }
 
 impl Spans {
     /// Fills in the spans of a dimension that goes from `from` to `to` positions.
-    fn set(&mut self, kernel: Kernel, from: usize, to: usize, antialias: bool) {
+    pub(crate) fn set(&mut self, kernel: Kernel, from: usize, to: usize, antialias: bool) {
         self.starts.clear();
         self.weights.clear();
         let scale = to as f32 / from as f32;
@@ -48,8 +48,30 @@ impl Spans {
         }
     }
 
+    /// Makes of spans over positions spans over runs of `count` positions, each with the weight of its positions
+    /// together. Position 0 is the one at `offset` from the start of a run, and that run has number 0 then.
+    pub(crate) fn merge(&mut self, count: usize, offset: usize) {
+        let Self { starts, weights } = self;
+        let mut written = 0;
+        for (first, begin, end) in starts {
+            let run = (offset + *first) / count;
+            let mut left = (run + 1) * count - (offset + *first);
+            let from = written;
+            // Never ahead of what is read: a run has at least one position.
+            let mut read = *begin;
+            while read < *end {
+                let stop = (*end).min(read + left);
+                weights[written] = weights[read..stop].iter().sum();
+                written += 1;
+                (read, left) = (stop, count);
+            }
+            (*first, *begin, *end) = (run, from, written);
+        }
+        weights.truncate(written);
+    }
+
     /// Output position `i`: first source position, weights.
-    fn get(&self, i: usize) -> (usize, &[f32]) {
+    pub(crate) fn get(&self, i: usize) -> (usize, &[f32]) {
         let (first, begin, end) = self.starts[i];
         (first, &self.weights[begin..end])
     }

@@ -2,7 +2,7 @@
 //! addition would change the last bit). Both give the same bits.
 #![allow(unsafe_code)]
 
-use super::{Sample, Tap};
+use super::{Sample, Spans, Tap};
 use half::bf16;
 
 /// Declares `$name` as the one of two compilations of `$body` that this machine can run.
@@ -127,6 +127,36 @@ dispatched! {
 fn add_scaled_body<T: Sample>(src: &[T], weight: f32, dst: &mut [f32]) {
     for (d, s) in dst.iter_mut().zip(src) {
         *d += s.to_f32() * weight;
+    }
+}
+
+dispatched! {
+    /// One row of pixels of 1 or 3 channels weighed between columns: pixel `i` of the result from the pixels of span
+    /// `from + i`. `row` is the source row and `dst` the result, each followed by [`PADDING`](super::PADDING) samples
+    /// that do not count.
+    pub(crate) fn weigh_columns(row: &[f32], spans: &Spans, from: usize, channels: usize, dst: &mut [f32]) = weigh_columns_body
+}
+
+#[inline(always)]
+fn weigh_columns_body(row: &[f32], spans: &Spans, from: usize, channels: usize, dst: &mut [f32]) {
+    let count = (dst.len() - super::PADDING) / channels;
+    for i in 0..count {
+        let (first, weights) = spans.get(from + i);
+        if channels == 1 {
+            let pixels = &row[first..first + weights.len()];
+            dst[i] = pixels.iter().zip(weights).fold(0.0, |sum, (p, w)| sum + p * w);
+            continue;
+        }
+        // Of four samples the last is the next pixel's, whose own result takes its place.
+        let pixels = &row[first * channels..(first + weights.len()) * channels + 1];
+        let mut sum = [0.0f32; 4];
+        for (k, &weight) in weights.iter().enumerate() {
+            let pixel = &pixels[k * channels..k * channels + 4];
+            for (s, p) in sum.iter_mut().zip(pixel) {
+                *s += p * weight;
+            }
+        }
+        dst[i * channels..i * channels + 4].copy_from_slice(&sum);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Cardinality, ElementSpec, Operand, Plan, Shape, Transformation, same};
 use crate::expr::{Graph, OpNode};
+use crate::optimize::rules::REDUCED;
 use gristmill_types::{DType, Error, Kind, Result, Structure, Value};
 use std::sync::Arc;
 
@@ -72,7 +73,8 @@ fn described(op: &OpNode) -> String {
     match op.attrs.graph("graph") {
         Ok(inner) => {
             let names: Vec<String> = inner.ops().map(described).collect();
-            format!("{}[{}]", op.def.name, names.join(" + "))
+            let reduced = if op.attrs.get(REDUCED).is_some() { " reduced" } else { "" };
+            format!("{}{reduced}[{}]", op.def.name, names.join(" + "))
         }
         Err(_) => op.def.name.to_string(),
     }

@@ -1,6 +1,6 @@
 //! `prefetch`, `with_options`, `ignore_errors`: what changes how, not what.
 
-use super::{Cardinality, ElementSpec, Plan, Transformation, same};
+use super::{Cardinality, ElementSpec, Op, Plan, Transformation, same};
 use gristmill_types::Result;
 
 /// Elements made ahead of the reader.
@@ -36,6 +36,8 @@ pub struct Options {
     pub threads: Option<u64>,
     /// Whether rules may rewrite the plan.
     pub optimize: Option<bool>,
+    /// Whether photos that are resized may be decoded smaller, which changes values.
+    pub fast_images: Option<bool>,
 }
 
 impl Options {
@@ -47,6 +49,7 @@ impl Options {
             ram_budget: self.ram_budget.or(outer.ram_budget),
             threads: self.threads.or(outer.threads),
             optimize: self.optimize.or(outer.optimize),
+            fast_images: self.fast_images.or(outer.fast_images),
         }
     }
 }
@@ -67,6 +70,19 @@ impl Transformation for WithOptions {
     }
     fn cardinality(&self, inputs: &[&Plan]) -> Cardinality {
         same(inputs)
+    }
+}
+
+impl Plan {
+    /// The options that hold for the whole plan: inner ones win over outer ones.
+    pub fn options(&self) -> Options {
+        let mut all = Options::default();
+        self.walk(&mut |p| {
+            if let Op::WithOptions(w) = &p.op {
+                all = w.options.over(&all);
+            }
+        });
+        all
     }
 }
 

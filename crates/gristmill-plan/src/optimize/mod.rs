@@ -29,9 +29,9 @@ pub struct Optimized {
     pub fired: Vec<(&'static str, usize)>,
 }
 
-/// The rules in the order in which they run, with the reason for each place.
-pub fn rules() -> Vec<&'static dyn Rule> {
-    vec![
+/// The rules in the order in which they run under these options, with the reason for each place.
+pub fn rules(options: &Options) -> Vec<&'static dyn Rule> {
+    let mut all: Vec<&'static dyn Rule> = vec![
         // First, so that the others see chains without gaps.
         &rules::DropNoOps,
         // Before maps are fused into batches, which would hide them from it.
@@ -40,9 +40,14 @@ pub fn rules() -> Vec<&'static dyn Rule> {
         &rules::FuseMaps,
         // Within one map, so after maps became one.
         &rules::FuseImageChain,
-        // Last of the rewrites: it takes what the others left of a map.
-        &rules::FuseMapIntoBatch,
-    ]
+    ];
+    if options.fast_images == Some(true) {
+        // It marks chains, so after they were made. The only rule that changes values.
+        all.push(&rules::ScaleImageDecode);
+    }
+    // Last of the rewrites: it takes what the others left of a map.
+    all.push(&rules::FuseMapIntoBatch);
+    all
 }
 
 /// Applies all rules and adds the final prefetch.
@@ -52,7 +57,7 @@ pub fn rules() -> Vec<&'static dyn Rule> {
 pub fn optimize(plan: &Plan, options: &Options) -> Result<Optimized> {
     let mut out = Optimized { plan: plan.clone(), fired: Vec::new() };
     if options.optimize != Some(false) {
-        for rule in rules() {
+        for rule in rules(options) {
             let (next, times) = apply_rule(&out.plan, rule)?;
             if times > 0 {
                 out.plan = next;

@@ -1,6 +1,7 @@
 //! The optimiser changes no element, no error, no order.
 
 use crate::support::{generated, outcomes, with};
+use gristmill::plan::dataset::Options;
 use gristmill::plan::optimize::{apply_rule, rules};
 use gristmill::runtime::DatasetIterator;
 use gristmill_testkit::wrong::{PushBelowDrops, TakeFewer};
@@ -37,7 +38,7 @@ proptest! {
     #[test]
     fn each_rule_alone_changes_nothing(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         let plain = outcomes(&mut without_entropy(&with(&generated(&bytes), 2, false)), LIMIT);
-        for rule in rules() {
+        for rule in rules(&Options::default()) {
             let (rewritten, _) = apply_rule(&generated(&bytes), rule).unwrap();
             let out = outcomes(&mut without_entropy(&with(&rewritten, 2, false)), LIMIT);
             prop_assert_eq!(&plain, &out, "{}", rule.name());
@@ -76,7 +77,8 @@ fn wrong_rules_are_caught() {
 
 /// How often a rule fires on a plan, and the plan after it.
 fn fired(ds: &gristmill::Dataset, name: &str) -> (usize, String) {
-    let rule = rules().into_iter().find(|r| r.name() == name).expect("a rule of that name");
+    let rule =
+        rules(&Options::default()).into_iter().find(|r| r.name() == name).expect("a rule of that name");
     let (plan, times) = apply_rule(ds.plan(), rule).unwrap();
     (times, plan.tree())
 }

@@ -84,6 +84,8 @@ pub(super) struct Compiled {
     pub(super) origin: Origin,
     pub(super) links: Vec<Link>,
     pub(super) wanted: Wanted,
+    /// Whether a photo may be decoded smaller.
+    pub(super) reduced: bool,
 }
 
 /// The chain of a graph whose ops follow each other; `None` where the fast way does not know one of them.
@@ -132,6 +134,7 @@ pub(super) fn compile(graph: &Graph) -> Option<Compiled> {
         origin,
         links: reader.links,
         wanted,
+        reduced: false,
     })
 }
 

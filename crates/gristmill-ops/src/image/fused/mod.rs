@@ -3,14 +3,17 @@
 //! It carries the ops as a function. Where that function is what the fast way knows, only the rows and columns that
 //! are read are decoded, and resize, mirroring, arithmetic and cast run row by row and write the result once. Where
 //! anything is unusual (another file format, a batch, damage, a window outside), the function itself runs, op by op:
-//! values and errors are always its own.
+//! values and errors are always its own. Only where it is
+//! permitted (`reduced`), a photo is decoded smaller, which changes values and no error.
 
 mod compile;
+mod reduced;
 mod run;
 mod window;
 
 use super::common::{MadeKernel, Specs};
 use compile::Compiled;
+use gristmill_plan::optimize::rules::REDUCED;
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, Kernel, Nested, OpCx, OpDef, Outs};
 use gristmill_types::{Result, Value};
 
@@ -21,7 +24,13 @@ pub(crate) static OP: OpDef = OpDef {
         name: "captures*",
         doc: "what the ops of the chain read besides each other's results",
     }],
-    attrs: &[ArgDef { name: "graph", doc: "function of the captures: the chain" }],
+    attrs: &[
+        ArgDef { name: "graph", doc: "function of the captures: the chain" },
+        ArgDef {
+            name: REDUCED,
+            doc: "whether a photo may be decoded smaller and antialiased; default False",
+        },
+    ],
     class: Class::Pure,
     total: false,
     elementwise: false,
@@ -54,7 +63,8 @@ impl Kernel for Fused {
 
 fn kernel(args: &[Arg], attrs: &Attrs) -> MadeKernel {
     let graph = attrs.graph("graph")?;
-    let fast = compile::compile(&graph);
+    let reduced = attrs.bool_or(REDUCED, false)?;
+    let fast = compile::compile(&graph).map(|chain| Compiled { reduced, ..chain });
     let known = args.iter().map(|a| a.value.clone()).collect();
     Ok(Box::new(Fused { fast, plain: Nested::new(graph, known) }))
 }

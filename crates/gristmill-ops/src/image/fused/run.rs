@@ -1,6 +1,7 @@
 //! The fast way: decode what is read, then one pass.
 
 use super::compile::{Compiled, Link, Origin, Wanted, When};
+use super::reduced;
 use crate::image::common::seed_of;
 use crate::image::resize::{How, size_of};
 use crate::io::decode_jpeg;
@@ -18,21 +19,21 @@ use half::{bf16, f16};
 
 /// Working memory of a thread.
 #[derive(Default)]
-struct Work {
+pub(super) struct Work {
     pixels: Image<u8>,
     chain: chain::Scratch,
-    geometry: Geometry,
+    pub(super) geometry: Geometry,
 }
 
 /// What the links of a chain mean for one image.
 #[derive(Default)]
-struct Geometry {
-    before: Vec<(Operation, std::ops::Range<usize>)>,
+pub(super) struct Geometry {
+    pub(super) before: Vec<(Operation, std::ops::Range<usize>)>,
     after: Vec<(Operation, std::ops::Range<usize>)>,
     /// The operands of all steps.
     numbers: Vec<f32>,
     mirrors: [Mirror; 2],
-    resize: Option<Resize>,
+    pub(super) resize: Option<Resize>,
 }
 
 /// Runs a chain on one element. `None`, with nothing of use written, where the ops themselves have to run.
@@ -101,6 +102,12 @@ fn encoded(
         return put_shape(dims, dtype, out);
     }
     let window = work.geometry.read(chain, dims, cx, inputs)?;
+    if chain.reduced
+        && from_header
+        && reduced::run(chain, bytes, &jpeg_options, (window, dims[2]), out, work).is_some()
+    {
+        return Some(());
+    }
     if !from_header {
         let (pixels, geometry, scratch) = work.parts();
         let size = Size::new(dims[0], dims[1], dims[2]);
@@ -162,7 +169,7 @@ fn put_shape(dims: [usize; 3], dtype: DType, out: &mut Outs<'_>) -> Option<()> {
 }
 
 impl Work {
-    fn parts(&mut self) -> (&mut Image<u8>, &Geometry, &mut chain::Scratch) {
+    pub(super) fn parts(&mut self) -> (&mut Image<u8>, &Geometry, &mut chain::Scratch) {
         (&mut self.pixels, &self.geometry, &mut self.chain)
     }
 
@@ -285,7 +292,7 @@ fn finish<T: Sample>(
 }
 
 /// Gives `run` the chain for one image and the place of its result.
-fn with_chain(
+pub(super) fn with_chain(
     chain: &Compiled,
     (size, window): (Size, Window),
     out: &mut Outs<'_>,
