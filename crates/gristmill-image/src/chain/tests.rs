@@ -179,3 +179,70 @@ fn what_does_not_fit_is_refused() {
     let nearest = Resize { method: Method::Nearest, antialias: false, to: (1, 1), keep: Window::whole(1, 1) };
     assert!(fails(source, &Chain { resize: Some(nearest), ..chain }, 3));
 }
+
+/// Each pixel repeated in a square.
+fn enlarged(small: &[u8], size: Size, ratio: usize) -> Vec<u8> {
+    let row = |y: usize| {
+        let pixels =
+            small[y * size.width * size.channels..][..size.width * size.channels].chunks(size.channels);
+        pixels.flat_map(|p| p.repeat(ratio)).collect::<Vec<_>>().repeat(ratio)
+    };
+    (0..size.height).flat_map(row).collect()
+}
+
+#[test]
+fn a_smaller_image_gives_what_the_whole_one_does() {
+    let mut scratch = Scratch::default();
+    let minus = [Step { operation: Operation::Subtract, operand: &[100.0] }];
+    let half = [Step { operation: Operation::Divide, operand: &[2.0] }];
+    for ratio in [2, 4, 8] {
+        for channels in [1, 3] {
+            let small = Size::new(23, 31, channels);
+            let samples = noise(23 * 31 * channels, 9);
+            let whole = enlarged(&samples, small, ratio);
+            let size = Size::new(23 * ratio, 31 * ratio, channels);
+            let inner = Window { y: 5, x: ratio + 1, height: 21 * ratio - 1, width: 27 * ratio + 1 };
+            for (i, window) in [Window::whole(size.height, size.width), inner].into_iter().enumerate() {
+                for to in [(23, 31), (20, 20), (7, 30), (1, 1)] {
+                    let some =
+                        Window { y: to.0 / 3, x: to.1 / 4, height: to.0 - to.0 / 3, width: to.1 - to.1 / 4 };
+                    let keep = if i == 1 { some } else { Window::whole(to.0, to.1) };
+                    let mirror = |rows, columns| Mirror { rows, columns };
+                    let chain = Chain {
+                        before: &minus,
+                        mirror_before: mirror(to.0 % 2 == 0, i == 1),
+                        resize: Some(Resize { method: Method::Bilinear, antialias: true, to, keep }),
+                        after: &half,
+                        mirror_after: mirror(i == 1, to.1 == 20),
+                    };
+                    let expected = passes(&Source { samples: &whole, size, window }, &chain);
+                    for rows in [1, 4] {
+                        let mut out = vec![f32::NAN; expected.len()];
+                        let mut dst = Samples::F32(&mut out);
+                        let mut reduced =
+                            Reduced::new(ratio as u32, window, channels, &chain, &mut dst, &mut scratch)
+                                .unwrap();
+                        let part = reduced.part();
+                        let bytes = Size { channels: 1, width: 31 * channels, ..small };
+                        let all = Window { x: part.x * channels, width: part.width * channels, ..part };
+                        let real: Vec<f32> = samples.iter().map(|&v| f32::from(v)).collect();
+                        let part: Vec<u8> = cut(&real, bytes, all).iter().map(|&v| v as u8).collect();
+                        for (k, band) in part.chunks(rows * all.width).enumerate() {
+                            reduced.band(k * rows, band);
+                        }
+                        let off = out.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                        assert!(off < 0.01, "{off} off: {chain:?} of {window:?} at 1/{ratio}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn images_are_decoded_smaller_only_where_they_are_large_enough() {
+    assert_eq!(ratio((1792, 1800), (224, 224)), Some(8));
+    assert_eq!(ratio((1791, 1800), (224, 224)), None);
+    assert_eq!(ratio((1800, 1791), (224, 224)), None);
+    assert_eq!(ratio((9, 9), (1, 1)), Some(8));
+}

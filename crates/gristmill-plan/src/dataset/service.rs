@@ -74,7 +74,7 @@ impl Transformation for WithOptions {
 }
 
 impl Plan {
-    /// The options that hold for the whole plan: inner ones win over outer ones.
+    /// The options that hold for the whole plan: later ones win over earlier ones.
     pub fn options(&self) -> Options {
         let mut all = Options::default();
         self.walk(&mut |p| {

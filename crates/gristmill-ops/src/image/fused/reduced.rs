@@ -12,7 +12,7 @@ use gristmill_plan::Outs;
 const CMYK: usize = 4;
 
 /// Runs a chain on `window` (within the crop of the options) of a photo with that many channels. `None`, with nothing
-/// of use written, where the exact way has to: a photo that is not at least twice as large as the result, CMYK, another
+/// of use written, where the exact way has to: a photo that is not large enough, CMYK, another
 /// resize, or damage.
 pub(super) fn run(
     chain: &Compiled,

@@ -12,8 +12,7 @@ use std::sync::Arc;
 pub const REDUCED: &str = "reduced";
 
 /// Marks each `image.fused` that decodes and then resizes bilinearly without antialiasing. Its kernel then decodes a
-/// photo at a half, a quarter or an eighth where that still has the pixels that the result needs, and resizes with
-/// antialiasing. This changes values, so the rule runs only under the option `fast_images`.
+/// photo at an eighth where that still has the pixels that the result needs, and resizes with antialiasing. This changes values, so the rule runs only under the option `fast_images`.
 pub struct ScaleImageDecode;
 
 impl Rule for ScaleImageDecode {
