@@ -297,7 +297,8 @@ int gm_decoder_read(gm_decoder *decoder, uint8_t *pixels, uint32_t *rows_read) {
   struct jpeg_decompress_struct *info = &decoder->info;
   size_t stride = (size_t)decoder->width * (size_t)decoder->channels;
   JDIMENSION end = decoder->skipped + decoder->height;
-  int complete = 1;
+  /* Volatile, as everything that changes after setjmp: a register may be set back by longjmp. */
+  volatile int complete = 1;
   *rows_read = 0;
   if (decoder->row == NULL && needs_row(decoder)) {
     decoder->row = malloc((size_t)info->output_width * 4);

@@ -57,6 +57,9 @@ impl Plan {
     pub fn fingerprint(&self) -> u64 {
         let mut hash = Fnv::default();
         hash_plan(self, &mut hash);
+        if self.options().fast_images == Some(true) {
+            hash.field(b"fast_images");
+        }
         hash.value()
     }
 }
@@ -74,7 +77,8 @@ fn hash_plan(plan: &Plan, hash: &mut Fnv) {
         Op::Tensors(t) => t.components.iter().for_each(|o| hash_operand(o, hash)),
         Op::TensorSlices(t) => t.components.iter().for_each(|o| hash_operand(o, hash)),
         Op::TfRecord(t) => hash_operand(&t.files, hash),
-        // How many run at a time and how much is held ready changes no element.
+        // How many run at a time and how much is held ready changes no element; the option that does is
+        // hashed once for the whole plan.
         Op::Prefetch(_) | Op::WithOptions(_) => {}
         Op::Map(m) => {
             hash_graph(&m.graph, hash);

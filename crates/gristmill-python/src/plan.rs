@@ -207,7 +207,7 @@ impl PyPlan {
         self.then(node::Prefetch { buffer })
     }
 
-    /// Options for everything before.
+    /// Options for the whole plan.
     fn with_options(
         &self,
         deterministic: Option<bool>,

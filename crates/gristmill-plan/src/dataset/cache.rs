@@ -3,11 +3,29 @@
 use super::{Cardinality, ElementSpec, Plan, Shape, Transformation, same};
 use gristmill_types::Result;
 use std::any::Any;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What a cache holds, shared by every dataset that derives from it. The runtime decides what.
 #[derive(Default)]
-pub struct CacheSlot(pub Mutex<Option<Box<dyn Any + Send>>>);
+pub struct CacheSlot {
+    /// The contents; `None` before the first pass.
+    pub held: Mutex<Option<Box<dyn Any + Send>>>,
+    /// The slot for the same elements made of photos that were decoded smaller, which have other values.
+    reduced: OnceLock<Arc<CacheSlot>>,
+    is_reduced: bool,
+}
+
+impl CacheSlot {
+    /// Whether this is a slot for elements made of photos that were decoded smaller.
+    pub fn is_reduced(&self) -> bool {
+        self.is_reduced
+    }
+
+    /// The slot for such elements that belongs to this one: always the same.
+    pub fn reduced(&self) -> Arc<Self> {
+        Arc::clone(self.reduced.get_or_init(|| Arc::new(Self { is_reduced: true, ..Self::default() })))
+    }
+}
 
 impl std::fmt::Debug for CacheSlot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -54,7 +54,7 @@ impl Options {
     }
 }
 
-/// Options for everything before this place.
+/// Options for the whole plan; see [`Plan::options`].
 #[derive(Clone, Debug)]
 pub struct WithOptions {
     /// The options.
@@ -74,7 +74,8 @@ impl Transformation for WithOptions {
 }
 
 impl Plan {
-    /// The options that hold for the whole plan: later ones win over earlier ones.
+    /// The options that hold for the whole plan, as in TensorFlow: later ones win over earlier ones, and where a
+    /// transformation has several inputs, those of a later input over those of an earlier one.
     pub fn options(&self) -> Options {
         let mut all = Options::default();
         self.walk(&mut |p| {

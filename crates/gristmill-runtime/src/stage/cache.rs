@@ -107,7 +107,7 @@ impl CacheStage {
             stats,
         };
         let input = lower::build(plan, env)?;
-        let mut held = lock(&slot.0);
+        let mut held = lock(&slot.held);
         if held.is_none() {
             let begin = position(&*input);
             let pass = Pass {
@@ -127,7 +127,7 @@ impl CacheStage {
 
     /// What the slot holds, for this process.
     fn in_slot(&self) -> Option<Held> {
-        let mut slot = lock(&self.slot.0);
+        let mut slot = lock(&self.slot.held);
         let held = slot.as_ref()?.downcast_ref::<Held>()?;
         let here = held.here();
         if here.pid != held.pid {
@@ -274,7 +274,7 @@ impl Stage for CacheStage {
         let mut held = self.held()?;
         if *held.pass != pass {
             held = Held::new(pass, None);
-            *lock(&self.slot.0) = Some(Box::new(held.clone()));
+            *lock(&self.slot.held) = Some(Box::new(held.clone()));
             self.held = Some(held.clone());
         }
         let errors = usize::try_from(errors).unwrap_or(usize::MAX);

@@ -3,8 +3,8 @@
 //! It carries the ops as a function. Where that function is what the fast way knows, only the rows and columns that
 //! are read are decoded, and resize, mirroring, arithmetic and cast run row by row and write the result once. Where
 //! anything is unusual (another file format, a batch, damage, a window outside), the function itself runs, op by op:
-//! values and errors are always its own. Only where it is
-//! permitted (`reduced`), a photo is decoded smaller, which changes values and no error.
+//! values and errors are its own. Only where that is permitted (`reduced`), a photo is decoded smaller, which changes
+//! values and no error.
 
 mod compile;
 mod reduced;
@@ -19,7 +19,7 @@ use gristmill_types::{Result, Value};
 
 pub(crate) static OP: OpDef = OpDef {
     name: "image.fused",
-    doc: "A chain of image ops as one op.\n\nMade by the optimiser; gives the values and errors of the chain.",
+    doc: "A chain of image ops as one op.\n\nMade by the optimiser; gives the values and errors of the chain, unless `reduced` permits other values.",
     inputs: &[ArgDef {
         name: "captures*",
         doc: "what the ops of the chain read besides each other's results",

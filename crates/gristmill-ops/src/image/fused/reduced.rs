@@ -12,8 +12,7 @@ use gristmill_plan::Outs;
 const CMYK: usize = 4;
 
 /// Runs a chain on `window` (within the crop of the options) of a photo with that many channels. `None`, with nothing
-/// of use written, where the exact way has to: a photo that is not large enough, CMYK, another
-/// resize, or damage.
+/// of use written, where the exact way has to: a photo that is not large enough, CMYK, another resize, or damage.
 pub(super) fn run(
     chain: &Compiled,
     bytes: &[u8],
@@ -22,7 +21,7 @@ pub(super) fn run(
     out: &mut Outs<'_>,
     work: &mut Work,
 ) -> Option<()> {
-    let resize = work.geometry.resize.filter(|r| r.method == Method::Bilinear && !r.antialias)?;
+    let resize = work.geometry.resize.filter(|r| r.method == Method::Bilinear)?;
     let ratio = ratio((window.height, window.width), resize.to).filter(|_| options.ratio == 1)?;
     let linear = work.geometry.before.iter().all(|(operation, _)| *operation != Operation::DivideInto);
     let [height, width, components] = jpeg::shape(bytes).ok()?;

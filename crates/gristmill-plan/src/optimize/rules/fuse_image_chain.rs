@@ -47,7 +47,8 @@ pub fn carried(op: &OpNode) -> Option<&Graph> {
 }
 
 /// Ops that give an image of encoded bytes.
-const DECODERS: &[&str] = &["io.decode_jpeg", "io.decode_and_crop_jpeg", "io.decode_png", "io.decode_image"];
+pub(super) const DECODERS: &[&str] =
+    &["io.decode_jpeg", "io.decode_and_crop_jpeg", "io.decode_png", "io.decode_image"];
 /// Ops that keep a window of their first input.
 const WINDOWS: &[&str] = &[
     "slice",

@@ -1,8 +1,9 @@
 //! `scale_image_decode`: photos that are resized may be decoded smaller.
 
 use super::carried;
+use super::fuse_image_chain::DECODERS;
 use crate::attrs::Attr;
-use crate::dataset::{Map, Op, Plan};
+use crate::dataset::{Cache, Map, Op, Plan};
 use crate::expr::{Graph, Node, OpNode};
 use crate::optimize::Rule;
 use gristmill_types::Result;
@@ -11,8 +12,9 @@ use std::sync::Arc;
 /// The attribute of `image.fused` that permits it.
 pub const REDUCED: &str = "reduced";
 
-/// Marks each `image.fused` that decodes and then resizes bilinearly without antialiasing. Its kernel then decodes a
-/// photo at an eighth where that still has the pixels that the result needs, and resizes with antialiasing. This changes values, so the rule runs only under the option `fast_images`.
+/// Marks each `image.fused` that decodes and then resizes bilinearly. Its kernel then decodes a photo at an eighth where
+/// that still has the pixels that the result needs, and resizes with antialiasing. This changes values, so the rule runs
+/// only under the option `fast_images`, and a cache of such elements is another one than that of exact elements.
 pub struct ScaleImageDecode;
 
 impl Rule for ScaleImageDecode {
@@ -21,9 +23,17 @@ impl Rule for ScaleImageDecode {
     }
 
     fn apply(&self, plan: &Plan) -> Result<Option<Plan>> {
-        let Op::Map(map) = &plan.op else { return Ok(None) };
-        let Some(graph) = Self::rewrite(&map.graph) else { return Ok(None) };
-        Plan::new(Map { graph: Arc::new(graph), ..map.clone() }, plan.inputs.clone()).map(Some)
+        let inputs = plan.inputs.clone();
+        match &plan.op {
+            Op::Map(map) => {
+                let Some(graph) = Self::rewrite(&map.graph) else { return Ok(None) };
+                Plan::new(Map { graph: Arc::new(graph), ..map.clone() }, inputs).map(Some)
+            }
+            Op::Cache(cache) if !cache.slot.is_reduced() && is_marked(plan) => {
+                Plan::new(Cache { slot: cache.slot.reduced() }, inputs).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 }
 
@@ -39,18 +49,21 @@ impl ScaleImageDecode {
     }
 }
 
-/// Ops that give an image of a JPEG, where it is not made smaller already.
-const DECODERS: &[&str] = &["io.decode_jpeg", "io.decode_and_crop_jpeg", "io.decode_png", "io.decode_image"];
+/// Whether a function anywhere in a plan is marked.
+fn is_marked(plan: &Plan) -> bool {
+    let marked = |node: &Node| matches!(node, Node::Op(op) if op.attrs.get(REDUCED).is_some());
+    let mut found = false;
+    plan.walk(&mut |p| found |= matches!(&p.op, Op::Map(map) if map.graph.nodes.iter().any(marked)));
+    found
+}
 
 fn fits(op: &OpNode) -> bool {
     let Some(chain) = carried(op).filter(|_| op.attrs.get(REDUCED).is_none()) else { return false };
     let whole = |op: &OpNode| op.attrs.int_or("ratio", 1).is_ok_and(|ratio| ratio == 1);
     chain.ops().next().is_some_and(|op| DECODERS.contains(&op.def.name) && whole(op))
-        && chain.ops().any(|op| op.def.name == "image.resize" && is_plain(op))
+        && chain.ops().any(|op| op.def.name == "image.resize" && is_bilinear(op))
 }
 
-/// Bilinear without antialiasing.
-fn is_plain(op: &OpNode) -> bool {
-    let bilinear = op.attrs.str_or("method", "bilinear".into()).is_ok_and(|m| m == "bilinear");
-    bilinear && op.attrs.bool_or("antialias", false).is_ok_and(|antialias| !antialias)
+fn is_bilinear(op: &OpNode) -> bool {
+    op.attrs.str_or("method", "bilinear".into()).is_ok_and(|m| m == "bilinear")
 }
