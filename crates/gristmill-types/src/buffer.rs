@@ -16,6 +16,9 @@ pub const ALIGN: usize = 64;
 const POOLED: usize = 32 << 10;
 /// Buffers of at least this many bytes are advised to lie in huge pages.
 const HUGE: usize = 2 << 20;
+/// Requests for fewer bytes are served by pieces of up to twice their size too. Blocks of a few elements come in many
+/// sizes, and the sizes that one batch is made of are not those of the next.
+const LOOSE: usize = 4 << 20;
 /// Free bytes that the pool keeps at most, unless [`keep_at_most`] says less.
 const KEEP: usize = 512 << 20;
 /// Free buffers that the pool keeps of each size, whatever they take.
@@ -90,13 +93,15 @@ struct Pool {
 }
 
 impl Pool {
-    fn take(&mut self, capacity: usize) -> Option<NonNull<u8>> {
+    /// A free piece and its capacity: the one asked for, or a little more where none of that is free.
+    fn take(&mut self, capacity: usize) -> Option<(NonNull<u8>, usize)> {
         self.events += 1;
-        let shelf = self.free.get_mut(&capacity)?;
+        let most = if capacity < LOOSE { capacity * 2 } else { capacity };
+        let (&capacity, shelf) = self.free.range_mut(capacity..=most).find(|(_, s)| !s.pieces.is_empty())?;
         shelf.used = self.events;
         let Free(ptr) = shelf.pieces.pop()?;
         self.bytes -= capacity;
-        Some(ptr)
+        Some((ptr, capacity))
     }
 
     /// Takes a piece over; gives those that have to go back to the system for it, perhaps itself.
@@ -181,7 +186,7 @@ impl Buffer {
         let capacity = class(len);
         if capacity >= POOLED
             && let Ok(mut pool) = pool().lock()
-            && let Some(ptr) = pool.take(capacity)
+            && let Some((ptr, capacity)) = pool.take(capacity)
         {
             RECYCLED.fetch_add(1, Relaxed);
             USE.set(ThreadUse { recycled: USE.get().recycled + 1, ..USE.get() });
@@ -334,7 +339,21 @@ mod tests {
             pool.give(piece(11), 101, 1010).into_iter().map(|(_, capacity)| capacity).collect();
         assert_eq!((gone, pool.bytes), (vec![100], 1007));
         assert_eq!(pool.give(piece(12), 2000, 1010).len(), 1);
-        assert!(pool.take(101).is_some() && pool.take(99).is_none());
+        assert!(pool.take(101).is_some() && pool.take(102).is_none());
+    }
+
+    #[test]
+    fn small_requests_take_larger_pieces() {
+        let mut pool = Pool::default();
+        let piece = |n: usize| NonNull::new(std::ptr::without_provenance_mut::<u8>(n)).unwrap();
+        for (i, capacity) in [100, 200, 2 * LOOSE].into_iter().enumerate() {
+            assert!(pool.give(piece(i + 1), capacity, 3 * LOOSE).is_empty());
+        }
+        assert_eq!(pool.take(49), None);
+        assert_eq!(pool.take(50), Some((piece(1), 100)));
+        assert_eq!(pool.take(101), Some((piece(2), 200)));
+        assert_eq!((pool.take(LOOSE), pool.bytes), (None, 2 * LOOSE));
+        assert_eq!(pool.take(2 * LOOSE), Some((piece(3), 2 * LOOSE)));
     }
 
     #[test]

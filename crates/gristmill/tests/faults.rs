@@ -8,11 +8,12 @@
 use gristmill::types::{Shape, Tensor};
 use gristmill::{Dataset, f};
 
-/// Batches that bring every buffer of the pool into use.
-const WARM: usize = 8;
+/// Batches that bring nearly every buffer of the pool into use. How many are in use at a time depends on which thread
+/// runs when, so that even later there may be one more than ever before.
+const WARM: usize = 24;
 const BATCHES: usize = 20;
-/// One batch of 128 float images has 18,816 pages of 4 KiB, or 37 of 2 MiB.
-const MOST_FAULTS: u64 = 50;
+/// A fiftieth of the pages of 4 KiB that one batch of 128 float images has; without recycling it is all of them.
+const MOST_FAULTS: u64 = 18_816 / 50;
 
 fn faults() -> u64 {
     // SAFETY: all zero is a valid rusage, and getrusage writes one to the address given.
