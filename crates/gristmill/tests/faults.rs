@@ -8,12 +8,14 @@
 use gristmill::types::{Shape, Tensor};
 use gristmill::{Dataset, f};
 
-/// Batches that bring nearly every buffer of the pool into use. How many are in use at a time depends on which thread
-/// runs when, so that even later there may be one more than ever before.
+/// Batches that bring nearly every buffer of the pool into use.
 const WARM: usize = 24;
 const BATCHES: usize = 20;
-/// A fiftieth of the pages of 4 KiB that one batch of 128 float images has; without recycling it is all of them.
-const MOST_FAULTS: u64 = 18_816 / 50;
+/// One batch of 128 float images has 18,816 pages of 4 KiB, or 37 of 2 MiB.
+const MOST_FAULTS: u64 = 50;
+/// Blocks grow and shrink with the speed of the machine, and more of a size may be in use than ever before: so a few
+/// batches may still take new memory, for their input. Without recycling all of them do.
+const MOST_COLD: usize = 5;
 
 fn faults() -> u64 {
     // SAFETY: all zero is a valid rusage, and getrusage writes one to the address given.
@@ -59,7 +61,8 @@ fn a_warm_image_pipeline_faults_no_pages() {
     }
     let mean = each.iter().sum::<u64>() / BATCHES as u64;
     println!("page faults per batch of 77 MB: {mean} in the mean, each {each:?}");
-    assert!(mean < MOST_FAULTS, "{each:?} in {:?}", it.report().0);
+    let cold = each.iter().filter(|faults| **faults > MOST_FAULTS).count();
+    assert!(cold <= MOST_COLD, "{each:?} in {:?}", it.report().0);
     let stage = it.report().0.into_iter().find(|s| s.name == "map+batch").unwrap();
     assert!(stage.buffers_new <= 8 && stage.buffers_recycled >= 20, "{stage:?}");
 }

@@ -52,7 +52,8 @@ fn vector_code_gives_the_same() {
         for (block, extent) in blocks.iter_mut().zip(&mut extents) {
             *extent = [1, 3, 9, 16, 17, 40, 64][(numbers.next() % 7) as usize];
             // Often the first and one other only: what counts as flat depends on single ones.
-            let alone = numbers.next().is_multiple_of(4).then(|| (numbers.next() % u64::from(*extent)) as usize);
+            let alone =
+                numbers.next().is_multiple_of(4).then(|| (numbers.next() % u64::from(*extent)) as usize);
             for (i, c) in block.0[..usize::from(*extent)].iter_mut().enumerate() {
                 let value = numbers.next();
                 *c = if large { value as i16 } else { (value % 40) as i16 - 20 };

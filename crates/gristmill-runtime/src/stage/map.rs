@@ -44,9 +44,14 @@ impl Pace {
         self.ns = if self.ns < 0.0 { each } else { self.ns * 0.75 + each * 0.25 };
     }
 
-    /// Elements that take about `target` ns; 1 while nothing is known.
+    /// Elements that take about `target` ns, a power of two so that blocks come in few sizes and their memory is used
+    /// again; 1 while nothing is known.
     pub(crate) fn block(&self, target: u64) -> usize {
-        if self.ns < 0.0 { 1 } else { ((target as f64 / self.ns.max(0.1)) as usize).clamp(1, 16_384) }
+        if self.ns < 0.0 {
+            return 1;
+        }
+        let most = ((target as f64 / self.ns.max(0.1)) as usize).clamp(1, 16_384);
+        1 << most.ilog2()
     }
 
     /// What `n` elements will take, in ns.
