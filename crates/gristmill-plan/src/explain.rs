@@ -9,9 +9,9 @@ use std::fmt::Write;
 
 impl Plan {
     /// The plan as an indented tree, the last transformation first: name, numbers, element spec and
-    /// cardinality of each node.
+    /// cardinality of each node. The plan of the datasets of `flat_map` and `interleave` stands after `each:`.
     pub fn tree(&self) -> String {
-        fn walk(plan: &Plan, depth: usize, out: &mut String) {
+        fn walk(plan: &Plan, depth: usize, mark: &str, out: &mut String) {
             let cardinality = match plan.cardinality {
                 Cardinality::Known(n) => n.to_string(),
                 Cardinality::Infinite => "infinite".into(),
@@ -19,7 +19,7 @@ impl Plan {
             };
             let written = writeln!(
                 out,
-                "{:indent$}{}({}) → {} × {cardinality}",
+                "{:indent$}{mark}{}({}) → {} × {cardinality}",
                 "",
                 plan.op.name(),
                 plan.op.describe(),
@@ -27,12 +27,15 @@ impl Plan {
                 indent = 2 * depth
             );
             debug_assert!(written.is_ok(), "writing to a string cannot fail");
+            if let Some(template) = plan.template() {
+                walk(&template.plan, depth + 2, "each: ", out);
+            }
             for input in &plan.inputs {
-                walk(input, depth + 1, out);
+                walk(input, depth + 1, "", out);
             }
         }
         let mut out = String::new();
-        walk(self, 0, &mut out);
+        walk(self, 0, "", &mut out);
         out
     }
 
@@ -88,16 +91,11 @@ fn hash_plan(plan: &Plan, hash: &mut Fnv) {
             hash_graph(&f.graph, hash);
             f.captures.iter().for_each(|o| hash_operand(o, hash));
         }
-        Op::FlatMap(f) => {
-            hash_graph(&f.template.graph, hash);
-            hash_plan(&f.template.plan, hash);
-        }
-        Op::Interleave(i) => {
-            hash.field(i.describe().as_bytes());
-            hash_graph(&i.template.graph, hash);
-            hash_plan(&i.template.plan, hash);
-        }
         other => hash.field(other.describe().as_bytes()),
+    }
+    if let Some(template) = plan.template() {
+        hash_graph(&template.graph, hash);
+        hash_plan(&template.plan, hash);
     }
     plan.inputs.iter().for_each(|p| hash_plan(p, hash));
 }

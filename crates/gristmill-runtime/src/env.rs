@@ -34,11 +34,13 @@ impl Seeds {
     pub fn of(plan: &Plan) -> Self {
         fn walk(plan: &Plan, out: &mut Vec<(usize, (u64, u64))>) {
             plan.inputs.iter().for_each(|input| walk(input, out));
-            match &plan.op {
-                Op::Shuffle(s) if s.unseeded => out.push((Seeds::name(s), s.seeds)),
-                Op::FlatMap(f) => walk(&f.template.plan, out),
-                Op::Interleave(i) => walk(&i.template.plan, out),
-                _ => {}
+            if let Op::Shuffle(s) = &plan.op
+                && s.unseeded
+            {
+                out.push((Seeds::name(s), s.seeds));
+            }
+            if let Some(template) = plan.template() {
+                walk(&template.plan, out);
             }
         }
         let mut out = Vec::new();

@@ -114,8 +114,15 @@ fn template(plan: &Plan, choices: &mut Choices<'_>) -> Result<Template> {
     if choices.below(2) == 0 {
         inner = inner.then(shuffle(choices))?;
     }
-    if choices.below(3) == 0 {
-        inner = draw(&inner, None)?;
+    for _ in 0..choices.below(4) {
+        inner = match choices.below(6) {
+            0 => draw(&inner, None)?,
+            1 => add(&inner, 1 + choices.below(5))?,
+            2 => fail(&inner, 2 + choices.below(5))?,
+            3 => inner.then(Take { count: Operand::int(choices.below(6) - 1) })?,
+            4 => inner.then(Batch { size: Operand::int(2), drop_remainder: false })?.then(Unbatch)?,
+            _ => inner.then(shuffle(choices))?,
+        };
     }
     Ok(Template::new(&graph, Vec::new(), inner, plan))
 }

@@ -82,9 +82,8 @@ class Options:
             at most 60 (2.3, 13 and 48 measured on 1,313 photos). Without antialiasing exact mode
             is itself 15 levels off these. Windows, mirrors, errors and order are those of exact
             mode; a state goes on in its own mode only, and a cache holds the elements of each
-            mode apart. Smaller photos, CMYK, other formats and methods, and functions within
-            `interleave` or `flat_map` are exact; `explain` shows the rule
-            ``scale_image_decode``.
+            mode apart. Smaller photos, CMYK, other formats and other methods are exact; `explain`
+            shows the rule ``scale_image_decode``.
     """
 
     def __init__(self) -> None:

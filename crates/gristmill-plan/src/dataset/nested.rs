@@ -1,6 +1,6 @@
 //! `flat_map` and `interleave`: a dataset per element.
 
-use super::{Cardinality, ElementSpec, Operand, Plan, Transformation};
+use super::{Cardinality, ElementSpec, Op, Operand, Plan, Transformation};
 use crate::expr::Graph;
 use gristmill_types::{Error, Result, Value};
 use std::sync::Arc;
@@ -38,6 +38,30 @@ impl Template {
         let mut ops = self.graph.impure_ops();
         ops.extend(self.plan.impure_ops());
         ops
+    }
+}
+
+impl Plan {
+    /// What makes the datasets of a `flat_map` or an `interleave`; `None` for any other node.
+    pub fn template(&self) -> Option<&Template> {
+        match &self.op {
+            Op::FlatMap(op) => Some(&op.template),
+            Op::Interleave(op) => Some(&op.template),
+            _ => None,
+        }
+    }
+
+    /// The same node with another template; itself where it has none.
+    ///
+    /// # Errors
+    /// What the transformation refuses.
+    pub fn with_template(&self, template: Template) -> Result<Self> {
+        let inputs = self.inputs.clone();
+        match &self.op {
+            Op::FlatMap(_) => Self::new(FlatMap { template }, inputs),
+            Op::Interleave(op) => Self::new(Interleave { template, ..op.clone() }, inputs),
+            _ => Ok(self.clone()),
+        }
     }
 }
 

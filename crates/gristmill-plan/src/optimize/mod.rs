@@ -5,10 +5,10 @@ pub mod rules;
 
 pub use order::{Order, order};
 
-use crate::dataset::{Op, Options, Plan};
+use crate::dataset::{Op, Options, Plan, Template};
 use gristmill_types::{Error, Result};
 
-/// A rewrite of one node. The driver offers every node, inputs first, until nothing changes.
+/// A rewrite of one node. The driver offers every node, inputs first, those of templates too, until nothing changes.
 pub trait Rule: Sync {
     /// Its name, as `explain` shows it (`fuse_maps`).
     fn name(&self) -> &'static str;
@@ -92,7 +92,7 @@ pub fn apply_rule(plan: &Plan, rule: &dyn Rule) -> Result<(Plan, usize)> {
     Ok((current, times))
 }
 
-/// The plan with the first node that the rule changes rewritten.
+/// The plan with the first node that the rule changes rewritten; what changed in a template was checked.
 fn rewrite(plan: &Plan, rule: &dyn Rule) -> Result<Option<Plan>> {
     for (i, input) in plan.inputs.iter().enumerate() {
         if let Some(changed) = rewrite(input, rule)? {
@@ -100,6 +100,12 @@ fn rewrite(plan: &Plan, rule: &dyn Rule) -> Result<Option<Plan>> {
             inputs[i] = changed;
             return plan.with_inputs(inputs).map(Some);
         }
+    }
+    if let Some(template) = plan.template()
+        && let Some(changed) = rewrite(&template.plan, rule)?
+    {
+        check(rule, &template.plan, &changed)?;
+        return plan.with_template(Template { plan: changed, ..template.clone() }).map(Some);
     }
     rule.apply(plan)
 }

@@ -53,7 +53,10 @@ impl ScaleImageDecode {
 fn is_marked(plan: &Plan) -> bool {
     let marked = |node: &Node| matches!(node, Node::Op(op) if op.attrs.get(REDUCED).is_some());
     let mut found = false;
-    plan.walk(&mut |p| found |= matches!(&p.op, Op::Map(map) if map.graph.nodes.iter().any(marked)));
+    plan.walk(&mut |p| {
+        found |= matches!(&p.op, Op::Map(map) if map.graph.nodes.iter().any(marked));
+        found |= p.template().is_some_and(|template| is_marked(&template.plan));
+    });
     found
 }
 
