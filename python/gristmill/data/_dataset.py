@@ -286,10 +286,7 @@ class Dataset(Sources, KerasAdapter):
         return self._like(self._plan.ignore_errors(bool(log_warning)))
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
-        """Sets options for the whole dataset, what follows included.
-
-        Later ones win over earlier ones; of the inputs of `zip` and `concatenate`, the last one's win.
-        """
+        """Sets options for the whole dataset: later ones, and those of later inputs, win."""
         if not isinstance(options, Options):
             raise TypeError(f"with_options takes Options, found options={options!r}")
         made = self._like(self._plan.with_options(**options._native()))
