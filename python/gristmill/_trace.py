@@ -159,7 +159,7 @@ class init_scope:
 
 
 def op_class(name: str) -> str:
-    """Returns ``"pure"``, ``"random"`` or ``"effect"``."""
+    """Returns ``"pure"``, ``"random"``, ``"effect"`` or ``"foreign"``."""
     found = _classes.get(name)
     if found is None:
         found = _classes[name] = _native.op_class(name)

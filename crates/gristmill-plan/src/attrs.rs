@@ -1,6 +1,7 @@
 //! Attributes: what an op or transformation is told besides its tensors.
 
 use crate::expr::Graph;
+use crate::foreign::Foreign;
 use gristmill_types::{DType, Error, Kind, PartialShape, Result, Value};
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub enum Attr {
     Value(Value),
     /// A traced function.
     Graph(Arc<Graph>),
+    /// A function that lives outside the engine.
+    Foreign(Arc<dyn Foreign>),
 }
 
 /// Named attributes.
@@ -108,6 +111,8 @@ impl Attrs {
         list list_or List Vec<Attr>, "a list";
         /// A traced function.
         graph graph_or Graph Arc<Graph>, "a function";
+        /// A function outside the engine.
+        foreign foreign_or Foreign Arc<dyn Foreign>, "a function";
     }
 
     /// An integer.
@@ -216,6 +221,7 @@ impl std::fmt::Display for Attr {
             }
             Self::Value(v) => write!(f, "{}", v.spec()),
             Self::Graph(g) => write!(f, "function of {} ops", g.op_count()),
+            Self::Foreign(function) => f.write_str(function.name()),
         }
     }
 }

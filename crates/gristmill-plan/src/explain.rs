@@ -138,6 +138,7 @@ fn hash_graph(g: &Graph, hash: &mut Fnv) {
                     match attr {
                         crate::attrs::Attr::Graph(inner) => hash_graph(inner, hash),
                         crate::attrs::Attr::Value(v) => hash_value(v, hash),
+                        crate::attrs::Attr::Foreign(function) => hash.field(function.identity()),
                         other => hash.field(other.to_string().as_bytes()),
                     }
                 }

@@ -18,6 +18,9 @@ pub enum Class {
     Random,
     /// Reads or changes the world outside: never merged, hoisted or dropped.
     Effect,
+    /// Calls a function that lives outside the engine (see [`crate::foreign`]): as `Effect`, and besides it
+    /// runs in its place, in order, and only for elements that are asked for.
+    Foreign,
 }
 
 /// An attribute or input that an op takes, for checks and documentation.

@@ -1,5 +1,6 @@
 //! Python values as attributes.
 
+use crate::call::PyFunction;
 use crate::error::to_py;
 use crate::graph::PyGraph;
 use crate::spec;
@@ -48,6 +49,9 @@ pub(crate) fn from_py(obj: &Bound<'_, PyAny>) -> PyResult<Attr> {
     }
     if let Ok(g) = obj.cast::<PyGraph>() {
         return Ok(Attr::Graph(g.get().0.clone()));
+    }
+    if let Ok(f) = obj.cast::<PyFunction>() {
+        return Ok(Attr::Foreign(f.get().0.clone()));
     }
     if let Ok(name) = obj.getattr("_gm_dtype_") {
         return Ok(Attr::DType(spec::dtype(&name.extract::<String>()?)?));

@@ -1,5 +1,6 @@
 //! gristmill's errors as the exception classes of `gristmill.errors`.
 
+use crate::call::Raised;
 use gristmill_types::{Error, Frame, Kind};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -43,6 +44,9 @@ fn text(e: &Error) -> String {
 /// The exception for an error.
 pub(crate) fn to_py(e: &Error) -> PyErr {
     Python::attach(|py| {
+        if let Some(raised) = e.raised().and_then(|r| r.downcast_ref::<Raised>()) {
+            return raised.0.clone_ref(py);
+        }
         let op = e.context().iter().find_map(|f| match f {
             Frame::Op { name, .. } => Some(name.clone()),
             _ => None,

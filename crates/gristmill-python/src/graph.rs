@@ -2,7 +2,7 @@
 
 use crate::error::{guarded, invalid};
 use crate::value::PyValue;
-use crate::{attr, spec};
+use crate::{attr, pack, spec, unpack};
 use gristmill::plan::{Graph, GraphBuilder, Ref, registry};
 use gristmill_types::Error;
 use pyo3::prelude::*;
@@ -31,6 +31,17 @@ impl PyGraph {
     #[getter]
     fn op_count(&self) -> usize {
         self.0.op_count()
+    }
+
+    /// The graph that was pickled as these parts.
+    #[staticmethod]
+    fn unpacked(parts: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(Arc::new(unpack::graph(parts)?)))
+    }
+
+    /// Pickled as its nodes.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        Ok((slf.get_type().getattr("unpacked")?, (pack::graph_parts(slf.py(), &slf.get().0)?,)))
     }
 
     fn __repr__(&self) -> String {

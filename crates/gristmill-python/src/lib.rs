@@ -4,6 +4,7 @@
 //! What a user sees is written in Python over these; names and arguments here are not public.
 
 mod attr;
+mod call;
 mod dlpack;
 mod error;
 mod example;
@@ -12,9 +13,11 @@ mod graph;
 mod iterator;
 mod memory;
 mod op;
+mod pack;
 mod plan;
 mod spec;
 mod tools;
+mod unpack;
 mod value;
 
 use pyo3::prelude::*;
@@ -30,6 +33,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<files::RecordWriter>()?;
     m.add_class::<plan::PyPlan>()?;
     m.add_class::<iterator::PyIterator>()?;
+    call::add(m)?;
     op::add(m)?;
     example::add(m)?;
     files::add(m)?;

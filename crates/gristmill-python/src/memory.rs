@@ -2,16 +2,14 @@
 #![allow(unsafe_code)]
 
 use crate::error::invalid;
-use gristmill_types::{DType, Shape, Tensor};
+use gristmill_types::buffer::ALIGN;
+use gristmill_types::{Buffer, DType, Shape, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
+use std::ptr::NonNull;
 
-/// A copy of a C-contiguous array in native byte order, as Python's side has made sure of; checked
-/// again here as far as `__array_interface__` tells.
-///
-/// # Errors
-/// `InvalidArgument` if the array is strided or its item size is not that of the dtype.
-pub(crate) fn tensor_of(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
+/// Address and shape of a C-contiguous array.
+fn contiguous(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<(usize, Shape)> {
     let interface = array.getattr("__array_interface__")?.cast_into::<PyDict>()?;
     let need =
         |key: &str| interface.get_item(key)?.ok_or_else(|| invalid(format!("the array has no '{key}'")));
@@ -23,9 +21,41 @@ pub(crate) fn tensor_of(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tens
         return Err(invalid(format!("an array of type {typestr} is not a contiguous {dtype} array")));
     }
     let data = need("data")?.cast_into::<PyTuple>()?;
-    let address: usize = data.get_item(0)?.extract()?;
     let shape = Shape::new(&dims).map_err(|e| crate::error::to_py(&e))?;
-    let len = shape.count() * size;
+    Ok((data.get_item(0)?.extract()?, shape))
+}
+
+/// A tensor over the memory of an array in which nobody writes any more; array and owner live as long as the
+/// tensor's memory is in use.
+///
+/// # Errors
+/// `InvalidArgument` as for [`tensor_of`], or if the array does not begin at a multiple of 64 bytes.
+pub(crate) fn tensor_over(
+    array: &Bound<'_, PyAny>,
+    dtype: DType,
+    owner: &Bound<'_, PyAny>,
+) -> PyResult<Tensor> {
+    let (address, shape) = contiguous(array, dtype)?;
+    let len = shape.count() * dtype.size();
+    let start = NonNull::new(address as *mut u8).filter(|_| address.is_multiple_of(ALIGN) && len > 0);
+    let Some(start) = start else {
+        return tensor_of(array, dtype);
+    };
+    let owner = Box::new((array.clone().unbind(), owner.clone().unbind()));
+    // SAFETY: the array interface promises `len` bytes at this address as long as the array lives, which the owner
+    // holds; the caller promises that nobody writes there until the owner is dropped.
+    let buffer = unsafe { Buffer::over(start, len, owner) };
+    Tensor::from_buffer(dtype, shape, buffer).map_err(|e| crate::error::to_py(&e))
+}
+
+/// A copy of a C-contiguous array in native byte order, as Python's side has made sure of; checked
+/// again here as far as `__array_interface__` tells.
+///
+/// # Errors
+/// `InvalidArgument` if the array is strided or its item size is not that of the dtype.
+pub(crate) fn tensor_of(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
+    let (address, shape) = contiguous(array, dtype)?;
+    let len = shape.count() * dtype.size();
     let bytes: &[u8] = if len == 0 {
         &[]
     } else {

@@ -41,13 +41,13 @@ pub(crate) fn run_op(
             run_one(&*kernel, &mut cx, &values, specs.len()).map_err(place)
         })
     };
-    let effect = registry::lookup(name).is_ok_and(|d| d.class == Class::Effect);
+    let effect = registry::lookup(name).is_ok_and(|d| matches!(d.class, Class::Effect | Class::Foreign));
     let large = values.iter().map(Value::byte_len).sum::<usize>() >= DETACH_BYTES;
     let out = if effect || large { py.detach(|| guarded(work)) } else { guarded(work) }?;
     Ok(out.into_iter().map(PyValue).collect())
 }
 
-/// `"pure"`, `"random"` or `"effect"`.
+/// `"pure"`, `"random"`, `"effect"` or `"foreign"`.
 #[pyfunction]
 fn op_class(name: &str) -> PyResult<&'static str> {
     guarded(|| {
@@ -55,6 +55,7 @@ fn op_class(name: &str) -> PyResult<&'static str> {
             Class::Pure => "pure",
             Class::Random => "random",
             Class::Effect => "effect",
+            Class::Foreign => "foreign",
         })
     })
 }

@@ -3,8 +3,8 @@
 use crate::error::{guarded, invalid, to_py};
 use crate::graph::PyGraph;
 use crate::iterator::PyIterator;
-use crate::spec;
 use crate::value::PyValue;
+use crate::{pack, spec, unpack};
 use gristmill::plan::dataset as node;
 use gristmill::plan::{Op, Operand, Options, Plan, Template};
 use gristmill_types::Structure;
@@ -16,7 +16,7 @@ use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 pub(crate) struct PyPlan(pub(crate) Plan);
 
 /// A number, a value, or `(k, spec)` for parameter `k` of the template around.
-struct In(Operand);
+pub(crate) struct In(pub(crate) Operand);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for In {
     type Error = PyErr;
@@ -34,7 +34,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for In {
 
 /// A structure whose leaves are numbers: an int, `None`, `("tuple" | "list", [...])`,
 /// `("dict", [(key, ...)])` or `("named", name, [(field, ...)])`.
-struct Nest(Structure<usize>);
+pub(crate) struct Nest(pub(crate) Structure<usize>);
 
 fn nest(obj: &Bound<'_, PyAny>) -> PyResult<Structure<usize>> {
     if obj.is_none() {
@@ -70,8 +70,18 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Nest {
     }
 }
 
-fn operands(items: Vec<In>) -> Vec<Operand> {
+pub(crate) fn operands(items: Vec<In>) -> Vec<Operand> {
     items.into_iter().map(|i| i.0).collect()
+}
+
+/// `None` to detect it, `""`, `"GZIP"` or `"ZLIB"`.
+pub(crate) fn compression(name: Option<&str>) -> node::Compression {
+    match name {
+        None => node::Compression::Detect,
+        Some("GZIP") => node::Compression::Gzip,
+        Some("ZLIB") => node::Compression::Zlib,
+        Some(_) => node::Compression::None,
+    }
 }
 
 fn source(op: impl Into<Op>) -> PyResult<PyPlan> {
@@ -107,12 +117,7 @@ impl PyPlan {
     /// The records of files. `compression` is `None` to detect it, `""`, `"GZIP"` or `"ZLIB"`.
     #[staticmethod]
     fn tf_record(files: In, compression: Option<&str>, verify: bool) -> PyResult<Self> {
-        let compression = match compression {
-            None => node::Compression::Detect,
-            Some("GZIP") => node::Compression::Gzip,
-            Some("ZLIB") => node::Compression::Zlib,
-            Some(_) => node::Compression::None,
-        };
+        let compression = self::compression(compression);
         source(node::TfRecord { files: files.0, compression, verify })
     }
 
@@ -262,6 +267,17 @@ impl PyPlan {
     /// The plan as an indented tree.
     fn tree(&self) -> String {
         self.0.tree()
+    }
+
+    /// The plan that was pickled as these nodes.
+    #[staticmethod]
+    fn unpacked(nodes: &Bound<'_, PyList>) -> PyResult<Self> {
+        unpack::plan(nodes).map(Self)
+    }
+
+    /// Pickled as a list of its nodes; what caches hold stays here.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyList>,))> {
+        Ok((slf.get_type().getattr("unpacked")?, (pack::plan(slf.py(), &slf.get().0)?,)))
     }
 
     /// A new pass, from a state if one is given.

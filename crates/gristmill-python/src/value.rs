@@ -30,6 +30,13 @@ impl PyValue {
         Ok(Self(memory::tensor_of(array, spec::dtype(dtype)?)?.into()))
     }
 
+    /// A value over the memory of a C-contiguous NumPy array, which nobody may write to until `owner` is let go:
+    /// that happens when nobody looks at the memory any more.
+    #[staticmethod]
+    fn over(array: &Bound<'_, PyAny>, dtype: &str, owner: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self(memory::tensor_over(array, spec::dtype(dtype)?, owner)?.into()))
+    }
+
     /// A value over the raw bytes of its elements.
     #[staticmethod]
     fn from_bytes(dtype: &str, shape: Vec<usize>, data: &[u8]) -> PyResult<Self> {

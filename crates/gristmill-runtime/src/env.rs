@@ -1,8 +1,10 @@
 //! What the stages of one iterator share.
 
+use crate::interrupt::Interrupt;
 use crate::pool::{Pool, lock};
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
+use crate::sys;
 use gristmill_plan::dataset::{Op, Options, Plan, Shuffle, ShuffleCounter};
 use gristmill_types::{Error, Key, Result, rng};
 use std::collections::HashMap;
@@ -264,6 +266,8 @@ pub struct Shared {
     pub stats: Mutex<Vec<Arc<StageStats>>>,
     /// What the user should hear.
     pub warnings: Mutex<Vec<String>>,
+    /// The end of the pass from within.
+    pub interrupt: Interrupt,
 }
 
 impl Shared {
@@ -282,7 +286,21 @@ impl Shared {
             track: self.track,
             stats: Mutex::new(Vec::new()),
             warnings: Mutex::new(Vec::new()),
+            interrupt: Interrupt::default(),
         }
+    }
+
+    /// Ends the pass if the error stands for what was raised to end the program.
+    pub fn interrupted_by(&self, e: &Error) {
+        if e.raised().is_some() {
+            self.end(e.clone());
+        }
+    }
+
+    /// Ends the pass: the reader gets this error next, whatever was made before it.
+    pub fn end(&self, e: Error) {
+        self.interrupt.set(e);
+        self.cancelled.store(true, Relaxed);
     }
 
     /// Notes something that the user should hear once.
@@ -312,6 +330,9 @@ pub struct Env {
     pub path: u64,
     /// Whether stages register counters of their own (not in instances of templates).
     pub counted: bool,
+    /// Whether what the stage reads from calls functions outside the engine: it asks for no more than is wanted
+    /// of it, then.
+    pub lazy: bool,
     /// In later passes of a `repeat`: the next of the first pass's counters to use again.
     pub reuse: Option<Arc<AtomicUsize>>,
 }
@@ -374,34 +395,6 @@ impl Env {
     /// Bytes that may be made ahead of the reader: the option, or a quarter of the memory that the
     /// process may use.
     pub fn budget(&self) -> u64 {
-        self.shared.options.ram_budget.unwrap_or_else(|| memory_limit() / 4)
+        self.shared.options.ram_budget.unwrap_or_else(|| sys::memory_limit() / 4)
     }
-}
-
-/// Lets the pool of free buffers keep no more than an eighth of the memory that the process may use.
-pub(crate) fn bound_free_memory() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        gristmill_types::buffer::keep_at_most(usize::try_from(memory_limit() / 8).unwrap_or(usize::MAX));
-    });
-}
-
-/// Memory that the process may use in bytes: the cgroup's limit or the machine's memory.
-fn memory_limit() -> u64 {
-    static LIMIT: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    *LIMIT.get_or_init(|| {
-        let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-        let machine = std::fs::read_to_string("/proc/meminfo")
-            .ok()
-            .and_then(|text| {
-                text.lines().find_map(|l| {
-                    l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-                })
-            })
-            .map_or(4 << 30, |kb| kb * 1024);
-        ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-            .iter()
-            .filter_map(|p| number(p))
-            .fold(machine, u64::min)
-    })
 }

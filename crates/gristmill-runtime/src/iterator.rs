@@ -1,12 +1,13 @@
 //! A pass over a plan.
 
-use crate::env::{Draws, Env, Seeds, Shared, bound_free_memory};
+use crate::env::{Draws, Env, Seeds, Shared};
+use crate::interrupt::Interrupt;
 use crate::lower;
 use crate::pool::{Pool, lock};
 use crate::stage::Feed;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageReport;
-use crate::sys::entropy;
+use crate::sys::{bound_free_memory, entropy};
 use gristmill_plan::optimize;
 use gristmill_plan::{Class, Plan, registry};
 use gristmill_types::hash::Fnv;
@@ -26,6 +27,11 @@ pub struct DatasetIterator {
     fingerprint: u64,
     owner: u32,
     started: Instant,
+    /// Elements read at a time for a reader of single ones: no more than it asks for where functions outside the
+    /// engine make them.
+    ahead: usize,
+    /// Whether a function of the user's ended the pass.
+    over: bool,
 }
 
 impl DatasetIterator {
@@ -111,6 +117,7 @@ impl DatasetIterator {
             track,
             stats: Mutex::new(Vec::new()),
             warnings: Mutex::new(Vec::new()),
+            interrupt: Interrupt::default(),
         });
         let env = Env {
             shared: Arc::clone(&shared),
@@ -118,6 +125,7 @@ impl DatasetIterator {
             root: Key::root(0, iteration),
             path: 0,
             counted: true,
+            lazy: false,
             reuse: None,
         };
         let stage = lower::build(run.unwrap_or(plan), &env)?;
@@ -128,6 +136,8 @@ impl DatasetIterator {
             fingerprint: plan.fingerprint(),
             owner: std::process::id(),
             started: Instant::now(),
+            ahead: if plan.foreign { 1 } else { 4096 },
+            over: false,
         })
     }
 
@@ -137,11 +147,28 @@ impl DatasetIterator {
         if let Err(e) = self.check_process() {
             return Some(Err(e));
         }
-        let block = self.feed.next(1, 4096)?;
+        let block = self.block(1, self.ahead)?;
         Some(match block.failed {
             Some(e) => Err(e),
             None => Ok(block.element(0)),
         })
+    }
+
+    /// The next outcomes; after what was raised inside of a stage to end the program there are none.
+    fn block(&mut self, want: usize, ahead: usize) -> Option<Block> {
+        if self.over {
+            return None;
+        }
+        let block = self.feed.next(want, ahead);
+        if let Some(e) = block.as_ref().and_then(|b| b.failed.as_ref()) {
+            self.shared.interrupted_by(e);
+        }
+        if !self.shared.is_cancelled() {
+            return block;
+        }
+        let interrupt = self.shared.interrupt.take();
+        self.over = interrupt.is_some();
+        interrupt.map(Block::error).or(block)
     }
 
     /// As [`DatasetIterator::next_element`], waiting at most that long; `None` if it is not ready by
@@ -163,7 +190,7 @@ impl DatasetIterator {
         if let Err(e) = self.check_process() {
             return Some(Block::error(e));
         }
-        self.feed.next(want.max(1), want.max(1))
+        self.block(want.max(1), want.max(1))
     }
 
     /// After a fork the child has none of the threads that would make elements.

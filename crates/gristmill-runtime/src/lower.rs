@@ -27,6 +27,7 @@ fn timed(stage: Box<dyn Stage>) -> Box<dyn Stage> {
 }
 
 fn stage(plan: &Plan, env: &Env) -> Result<Box<dyn Stage>> {
+    let env = &Env { lazy: plan.inputs.iter().any(|i| i.foreign), ..env.clone() };
     let input = || -> Result<Box<dyn Stage>> {
         build(plan.inputs.first().ok_or_else(|| Error::internal("a node has no input"))?, env)
     };

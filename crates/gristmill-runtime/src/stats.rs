@@ -74,6 +74,12 @@ counters! {
     buffers_recycled,
     /// Pages that the stage's work touched for the first time (minor faults).
     page_faults,
+    /// Calls of functions outside the engine.
+    foreign_calls,
+    /// Times that the lock which they need was taken: once per block of elements.
+    foreign_holds,
+    /// Time spent waiting for that lock, in ns.
+    foreign_wait_ns,
     /// Blocks or elements that were ready or under way, summed over the moments when the reader took
     /// one; together with `ahead_room` the occupancy.
     ahead_filled,

@@ -39,3 +39,31 @@ pub fn entropy() -> Result<u64> {
         .map_err(|e| Error::new(Kind::Unknown, format!("cannot read random numbers of the system: {e}")))?;
     Ok(u64::from_ne_bytes(bytes))
 }
+
+/// Lets the pool of free buffers keep no more than an eighth of the memory that the process may use.
+pub(crate) fn bound_free_memory() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        gristmill_types::buffer::keep_at_most(usize::try_from(memory_limit() / 8).unwrap_or(usize::MAX));
+    });
+}
+
+/// Memory that the process may use in bytes: the cgroup's limit or the machine's memory.
+pub(crate) fn memory_limit() -> u64 {
+    static LIMIT: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+        let machine = std::fs::read_to_string("/proc/meminfo")
+            .ok()
+            .and_then(|text| {
+                text.lines().find_map(|l| {
+                    l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+                })
+            })
+            .map_or(4 << 30, |kb| kb * 1024);
+        ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+            .iter()
+            .filter_map(|p| number(p))
+            .fold(machine, u64::min)
+    })
+}

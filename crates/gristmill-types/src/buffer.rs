@@ -3,6 +3,7 @@
 
 use crate::process::PerProcess;
 use std::alloc::{Layout, alloc, dealloc};
+use std::any::Any;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -31,7 +32,10 @@ const KEEP_BYTES_OF_A_SIZE: usize = 128 << 20;
 pub struct Buffer {
     ptr: NonNull<u8>,
     len: usize,
+    /// Bytes that were allocated; none where the memory is somebody else's.
     capacity: usize,
+    /// What the memory belongs to, if it is somebody else's.
+    owner: Option<Box<dyn Any + Send + Sync>>,
 }
 
 // SAFETY: a Buffer owns its memory alone; shared access is read-only through &self.
@@ -190,7 +194,7 @@ impl Buffer {
         {
             RECYCLED.fetch_add(1, Relaxed);
             USE.set(ThreadUse { recycled: USE.get().recycled + 1, ..USE.get() });
-            return Self { ptr, len, capacity };
+            return Self { ptr, len, capacity, owner: None };
         }
         Self::fresh(len, capacity)
     }
@@ -229,7 +233,16 @@ impl Buffer {
         // Only now, so that the pages are huge when they are touched first.
         // SAFETY: the range was just allocated with this size.
         unsafe { ptr.as_ptr().write_bytes(0, capacity) };
-        Self { ptr, len, capacity }
+        Self { ptr, len, capacity, owner: None }
+    }
+
+    /// Memory that somebody else has laid out. It is never recycled; the owner is dropped with the buffer.
+    ///
+    /// # Safety
+    /// From `ptr` on there are `len` initialised bytes, aligned to [`ALIGN`], which nobody else writes to, or reads
+    /// while this buffer is written to, as long as the owner lives.
+    pub unsafe fn over(ptr: NonNull<u8>, len: usize, owner: Box<dyn Any + Send + Sync>) -> Self {
+        Self { ptr, len, capacity: 0, owner: Some(owner) }
     }
 
     /// Number of bytes.
@@ -275,6 +288,9 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
+        if self.owner.is_some() {
+            return;
+        }
         if self.capacity < POOLED {
             // SAFETY: allocated in `fresh` with this very layout, and not given to the pool.
             unsafe { dealloc(self.ptr.as_ptr(), layout(self.capacity)) };

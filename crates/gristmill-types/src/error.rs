@@ -1,6 +1,8 @@
 //! The one public error: what is wrong, where, and what to try.
 
+use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 /// Result with gristmill's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -127,6 +129,7 @@ struct Inner {
     message: String,
     context: Vec<Frame>,
     hint: Option<String>,
+    raised: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// What went wrong, where, and what to try.
@@ -140,7 +143,7 @@ impl Error {
     /// An error of that kind. The message is lower case, without a full stop, with what was found
     /// and what was expected.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), context: Vec::new(), hint: None }))
+        Self(Box::new(Inner { kind, message: message.into(), context: Vec::new(), hint: None, raised: None }))
     }
 
     /// An error of kind [`Kind::InvalidArgument`].
@@ -185,6 +188,19 @@ impl Error {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint.get_or_insert_with(|| hint.into());
         self
+    }
+
+    /// The same error as the carrier of what a user's function raised to end the program: it ends the pass in
+    /// which it happens, and whoever asked for the element gets what was raised.
+    #[must_use]
+    pub fn raising(mut self, raised: Arc<dyn Any + Send + Sync>) -> Self {
+        self.0.raised = Some(raised);
+        self
+    }
+
+    /// What a user's function raised to end the program, if this error stands for that.
+    pub fn raised(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        self.0.raised.as_ref()
     }
 
     /// The class of the error.

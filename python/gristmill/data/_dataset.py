@@ -49,16 +49,20 @@ class Dataset(Sources, KerasAdapter):
         raise TypeError("Dataset has no constructor: use Dataset.from_tensor_slices and its like")
 
     @classmethod
-    def _make(cls, plan: _native.Plan, structure: Any) -> Dataset:
+    def _make(
+        cls,
+        plan: _native.Plan,
+        structure: Any,
+        options: Options | None = None,
+        facts: Facts | None = None,
+    ) -> Dataset:
         made = object.__new__(Dataset)
-        made._plan = plan
-        made._structure = structure
+        made._plan, made._structure = plan, structure
+        made._options, made._facts = options, facts or Facts()
         return made
 
     def _like(self, plan: _native.Plan, facts: Facts | None = None) -> Dataset:
-        made = Dataset._make(plan, self._structure)
-        made._facts = facts or self._facts
-        return made
+        return Dataset._make(plan, self._structure, None, facts or self._facts)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -342,16 +346,28 @@ class Dataset(Sources, KerasAdapter):
         """Returns an iterator over the elements as NumPy values that cannot be written."""
         return numpy_iterator(self)
 
-    def iterator(self, state: bytes | None = None) -> Iterator:
+    def iterator(self, state: bytes | None = None, process: bool = False) -> Iterator:
         """Starts a pass.
 
         Args:
             state: What `Iterator.state` of a pass over the same plan returned: the pass goes on
                 where that one was. Without it the pass is new.
-        """
-        return Iterator(self, state=state)
+            process: Whether a process of its own makes the elements, two ahead of the reader, and
+                hands them over in shared memory. Python functions, which must be picklable, then
+                hold up no other interpreter; a cache lives as long as the pass. Linux only.
 
-    def to_jax(self, sharding: Any = None, state: bytes | None = None) -> JaxIterator:
+        Raises:
+            TypeError: If the dataset cannot be sent to another process.
+        """
+        return Iterator(self, state=state, process=process)
+
+    def __reduce__(self) -> Any:
+        """Pickled as its plan; what caches hold stays here."""
+        return Dataset._make, (self._plan, self._structure, self._options, self._facts)
+
+    def to_jax(
+        self, sharding: Any = None, state: bytes | None = None, process: bool = False
+    ) -> JaxIterator:
         """Starts a pass that gives batches as JAX arrays, the next one always on its way.
 
         The arrays lie over the pipeline's memory where JAX can use it as it is (on the CPU where
@@ -362,6 +378,7 @@ class Dataset(Sources, KerasAdapter):
             sharding: A `jax.sharding.Sharding`, or a structure of them like the elements; the
                 default device if not given. With several processes each gives its own rows.
             state: What `JaxIterator.state` of a pass over the same plan returned.
+            process: As for `iterator`.
 
         Raises:
             TypeError: If a component is a string, sparse or ragged tensor.
@@ -369,7 +386,7 @@ class Dataset(Sources, KerasAdapter):
         """
         from gristmill.data._jax import JaxIterator
 
-        return JaxIterator(self, sharding, state)
+        return JaxIterator(self, sharding, state, process)
 
     def get_single_element(self, name: str | None = None) -> Any:
         """Returns the only element.

@@ -14,6 +14,7 @@ from gristmill.specs import TypeSpec
 
 if TYPE_CHECKING:
     from gristmill.data._dataset import Dataset
+    from gristmill.data._process import ProcessPass
 
 _shown: set[str] = set()
 
@@ -60,12 +61,19 @@ class Iterator:
         dataset: Dataset,
         wrap: Callable[[_native.Value], Any] = _trace.wrap,
         state: bytes | None = None,
+        process: bool = False,
     ) -> None:
         self._dataset = dataset
         self._structure = dataset._structure
         self._single = self._structure == 0
         self._wrap = wrap
-        self._native = dataset._plan.iterate(state)
+        self._native: _native.PlanIterator | ProcessPass
+        if process:
+            from gristmill.data._process import ProcessPass
+
+            self._native = ProcessPass(dataset._plan, state)
+        else:
+            self._native = dataset._plan.iterate(state)
         self._parses = dataset._facts.parses
         _tell(self._native.take_warnings())
 
@@ -116,6 +124,6 @@ class Iterator:
         self._native.close()
 
 
-def numpy_iterator(dataset: Dataset, state: bytes | None = None) -> Iterator:
+def numpy_iterator(dataset: Dataset, state: bytes | None = None, process: bool = False) -> Iterator:
     """Returns an iterator that gives NumPy values."""
-    return Iterator(dataset, frozen, state)
+    return Iterator(dataset, frozen, state, process)

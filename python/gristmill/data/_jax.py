@@ -38,7 +38,13 @@ class JaxIterator:
     stops its threads.
     """
 
-    def __init__(self, dataset: Dataset, sharding: Any = None, state: bytes | None = None) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        sharding: Any = None,
+        state: bytes | None = None,
+        process: bool = False,
+    ) -> None:
         import jax
 
         _check(dataset)
@@ -47,7 +53,7 @@ class JaxIterator:
             _lints.tell("partial-batch", size=size, rows=rows)
         self._dataset = dataset
         self._placed = _Placed(jax, dataset, sharding)
-        self._batches = numpy_iterator(dataset, state)
+        self._batches = numpy_iterator(dataset, state, process)
         self._state = self._batches.state()
         self._thread = ThreadPoolExecutor(1, "gristmill-jax")
         self._next: Future[_Ahead] | None = None

@@ -192,6 +192,16 @@ def _ahead(stage: dict[str, Any]) -> str:
     return f"{100 * stage['ahead_filled'] / room:.0f} %" if room else ""
 
 
+def _python(stage: dict[str, Any]) -> str:
+    """Returns what a stage's Python functions cost."""
+    calls, holds = stage["foreign_calls"], stage["foreign_holds"]
+    each = stage["busy_ns"] / 1e3 / max(calls, 1)
+    return (
+        f"{stage['name']}: {calls} calls of Python functions, {each:.1f} us each; the interpreter's"
+        f" lock was taken {holds} times and waited for {stage['foreign_wait_ns'] / 1e9:.3f} s"
+    )
+
+
 def profile(dataset: Dataset, elements: int | None) -> str:
     """Runs a pass over a dataset and describes it; see `Dataset.profile`."""
     counted = run(dataset, elements)
@@ -210,5 +220,6 @@ def profile(dataset: Dataset, elements: int | None) -> str:
             f"{_bytes(s['bytes_copied']):>9} {_bytes(s['bytes_held_most']):>9} "
             f"{s['page_faults']:>8} {_ahead(s):>6}"
         )
+    lines.extend(_python(s) for s in stages if s["foreign_holds"])
     lines.append(bottleneck(counted))
     return "\n".join(lines)

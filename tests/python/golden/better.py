@@ -55,6 +55,17 @@ BETTER: dict[str, Better] = {
         },
         then_error=True,
     ),
+    "dataset.cache.memory_partial": Better(
+        "a cache that was read in part is read on: its input is computed once per element",
+        {
+            "dict": {
+                "a": {"list": [{"py": 0}, {"py": 1}]},
+                "b": {"list": [{"py": 0}, {"py": 1}, {"py": 2}, {"py": 3}]},
+                "c": {"list": [{"py": 0}, {"py": 1}, {"py": 2}, {"py": 3}]},
+                "calls": {"py": 4},
+            }
+        },
+    ),
     "parse.single.unknown_field_features": Better(_UNKNOWN_FIELD, _FOUR),
     "parse.single.unknown_field_entry": Better(_UNKNOWN_FIELD, _FOUR),
     **{

@@ -102,4 +102,7 @@ impl Transformation for MapBatch {
     fn impure_ops(&self) -> Vec<(u64, &'static str)> {
         self.map.impure_ops()
     }
+    fn is_foreign(&self) -> bool {
+        self.map.is_foreign()
+    }
 }

@@ -66,6 +66,9 @@ impl Transformation for Map {
     fn impure_ops(&self) -> Vec<(u64, &'static str)> {
         self.graph.impure_ops()
     }
+    fn is_foreign(&self) -> bool {
+        self.graph.is_foreign()
+    }
 }
 
 /// An op's name, and the names of the ops that it stands for.
@@ -76,7 +79,10 @@ fn described(op: &OpNode) -> String {
             let reduced = if op.attrs.get(REDUCED).is_some() { " reduced" } else { "" };
             format!("{}{reduced}[{}]", op.def.name, names.join(" + "))
         }
-        Err(_) => op.def.name.to_string(),
+        Err(_) => match op.attrs.foreign("func") {
+            Ok(function) => format!("{}[{}]", op.def.name, function.name()),
+            Err(_) => op.def.name.to_string(),
+        },
     }
 }
 
@@ -136,5 +142,8 @@ impl Transformation for Filter {
     }
     fn impure_ops(&self) -> Vec<(u64, &'static str)> {
         self.graph.impure_ops()
+    }
+    fn is_foreign(&self) -> bool {
+        self.graph.is_foreign()
     }
 }

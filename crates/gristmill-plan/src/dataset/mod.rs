@@ -114,6 +114,11 @@ pub trait Transformation {
     fn impure_ops(&self) -> Vec<(u64, &'static str)> {
         Vec::new()
     }
+
+    /// Whether it calls functions outside the engine; those of its inputs do not count.
+    fn is_foreign(&self) -> bool {
+        false
+    }
 }
 
 /// Transformations in a row: plans are walked recursively.
@@ -134,6 +139,8 @@ pub struct PlanNode {
     pub spec: ElementSpec,
     /// The number of its elements.
     pub cardinality: Cardinality,
+    /// Whether this node or one that it reads from calls functions outside the engine.
+    pub foreign: bool,
     /// Number of nodes on the longest way to a source.
     pub depth: u64,
     /// Iterators made from this very node so far: each pass draws its random values anew.
@@ -159,7 +166,9 @@ impl Plan {
                 "a pipeline may have {MOST_DEEP} transformations in a row, this would be one more"
             ))));
         }
-        Ok(Self(Arc::new(PlanNode { op, inputs, spec, cardinality, depth, iterations: AtomicU64::new(0) })))
+        let foreign = op.is_foreign() || inputs.iter().any(|i| i.foreign);
+        let iterations = AtomicU64::new(0);
+        Ok(Self(Arc::new(PlanNode { op, inputs, spec, cardinality, foreign, depth, iterations })))
     }
 
     /// This plan with one more transformation.
@@ -265,6 +274,9 @@ macro_rules! transformations {
             }
             fn impure_ops(&self) -> Vec<(u64, &'static str)> {
                 match self { $(Self::$variant(t) => t.impure_ops(),)* }
+            }
+            fn is_foreign(&self) -> bool {
+                match self { $(Self::$variant(t) => t.is_foreign(),)* }
             }
         }
 

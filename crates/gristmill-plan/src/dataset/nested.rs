@@ -34,6 +34,10 @@ impl Template {
         self.captures.iter().any(Operand::is_param)
     }
 
+    fn is_foreign(&self) -> bool {
+        self.graph.is_foreign() || self.plan.foreign
+    }
+
     fn impure_ops(&self) -> Vec<(u64, &'static str)> {
         let mut ops = self.graph.impure_ops();
         ops.extend(self.plan.impure_ops());
@@ -90,6 +94,9 @@ impl Transformation for FlatMap {
     }
     fn impure_ops(&self) -> Vec<(u64, &'static str)> {
         self.template.impure_ops()
+    }
+    fn is_foreign(&self) -> bool {
+        self.template.is_foreign()
     }
 }
 
@@ -148,5 +155,8 @@ impl Transformation for Interleave {
     }
     fn impure_ops(&self) -> Vec<(u64, &'static str)> {
         self.template.impure_ops()
+    }
+    fn is_foreign(&self) -> bool {
+        self.template.is_foreign()
     }
 }

@@ -1,6 +1,7 @@
 //! The graph itself: nodes in topological order.
 
 use crate::attrs::{Attr, Attrs};
+use crate::foreign::Foreign;
 use crate::op::{Class, OpDef};
 use gristmill_types::{Spec, Value};
 use std::sync::Arc;
@@ -108,6 +109,23 @@ impl Graph {
         self.ops().all(OpNode::is_pure)
     }
 
+    /// Name of the first op that calls a function outside the engine, and that function; nested functions
+    /// included.
+    pub fn foreign(&self) -> Option<(&'static str, &Arc<dyn Foreign>)> {
+        self.ops().find_map(|op| {
+            let own = op.attrs.iter().find_map(|(_, a)| match a {
+                Attr::Foreign(function) => Some((op.def.name, function)),
+                _ => None,
+            });
+            own.or_else(|| nested(op).find_map(|g| g.foreign()))
+        })
+    }
+
+    /// Whether an op calls a function outside the engine.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign().is_some()
+    }
+
     /// Number and class of every op that draws or acts, nested functions included, in order.
     pub fn impure_ops(&self) -> Vec<(u64, &'static str)> {
         let mut out = Vec::new();
@@ -173,7 +191,7 @@ impl Graph {
 }
 
 /// The functions that an op carries (`cond`).
-fn nested(op: &OpNode) -> impl Iterator<Item = &Arc<Graph>> {
+pub(crate) fn nested(op: &OpNode) -> impl Iterator<Item = &Arc<Graph>> {
     op.attrs.iter().filter_map(|(_, a)| match a {
         Attr::Graph(g) => Some(g),
         _ => None,

@@ -2,7 +2,7 @@
 
 mod builder;
 mod column;
-mod graph;
+pub(crate) mod graph;
 mod nested;
 mod program;
 

@@ -36,6 +36,8 @@ pub fn rules(options: &Options) -> Vec<&'static dyn Rule> {
         &rules::DropNoOps,
         // Before maps are fused into batches, which would hide them from it.
         &rules::PushDownOrder,
+        // Before maps are fused: what it leaves beside the functions outside the engine can be.
+        &rules::SplitForeign,
         // After the order was pushed below them, maps stand next to each other.
         &rules::FuseMaps,
         // Within one map, so after maps became one.
@@ -66,7 +68,10 @@ pub fn optimize(plan: &Plan, options: &Options) -> Result<Optimized> {
         }
     }
     if !matches!(out.plan.op, Op::Prefetch(_)) {
-        out.plan = out.plan.then(crate::dataset::Prefetch { buffer: None })?;
+        // A function outside the engine runs for no element that nobody asked for; the thread is there all the
+        // same, so that whoever waits for it can be interrupted.
+        let buffer = out.plan.foreign.then_some(0);
+        out.plan = out.plan.then(crate::dataset::Prefetch { buffer })?;
         out.fired.push(("add_prefetch", 1));
     }
     Ok(out)

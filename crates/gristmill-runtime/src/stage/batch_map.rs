@@ -1,14 +1,15 @@
 //! `map` into `batch`: each value is written once, straight into its place in the batch.
 
 use super::batch::{batch_size, concat, joined_ids, one_row, unlike};
+use super::code::Code;
 use super::map::{Pace, TARGET_NS, Work, evaluate};
 use super::{Stage, pass, position};
 use crate::env::Env;
 use crate::pool::Job;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
+use gristmill_plan::Scratch;
 use gristmill_plan::dataset::{Batch, Map};
-use gristmill_plan::{Program, Scratch};
 use gristmill_types::{BatchBuilder, Block, Column, DType, Error, Ids, Result, Shape};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -56,8 +57,7 @@ pub(crate) struct BatchMapStage {
 
 impl BatchMapStage {
     pub(crate) fn new(input: Box<dyn Stage>, map: &Map, batch: &Batch, env: &Env) -> Result<Self> {
-        let captures = map.captures.iter().map(|c| c.value().cloned()).collect::<Result<Vec<_>>>()?;
-        let program = Program::new(Arc::clone(&map.graph), &captures)?;
+        let code = Code::new(&map.graph, &map.captures)?;
         let specs = map.graph.output_specs();
         let layout: Vec<Option<(DType, Shape)>> = map
             .structure
@@ -73,11 +73,12 @@ impl BatchMapStage {
         let bytes: usize =
             layout.iter().flatten().map(|(d, s)| d.size() * s.count()).sum::<usize>().max(1) * size;
         let budget = usize::try_from(env.budget()).unwrap_or(usize::MAX);
-        let depth = (budget / bytes.max(1)).clamp(1, env.shared.pool.workers() + 2);
+        let most = if env.lazy { 1 } else { env.shared.pool.workers() + 2 };
+        let depth = (budget / bytes.max(1)).clamp(1, most);
         Ok(Self {
             input,
             again: VecDeque::new(),
-            work: Arc::new(Work { program, entropy: env.shared.entropy, stats: env.stats("map+batch") }),
+            work: Arc::new(Work { code, shared: Arc::clone(&env.shared), stats: env.stats("map+batch") }),
             env: env.clone(),
             size,
             drop_remainder: batch.drop_remainder,
@@ -132,7 +133,15 @@ impl BatchMapStage {
         let builder = Arc::new(builder);
         let mut open = Open { builder, parts: Vec::new(), count: 0 };
         while open.count < self.size && !self.env.shared.is_cancelled() {
-            let want = self.pace.block(TARGET_NS).min(self.size - open.count);
+            let room = self.size - open.count;
+            if self.env.lazy && self.again.is_empty() {
+                // What calls functions outside the engine is asked once for all that the batch needs.
+                match self.read(room) {
+                    Some(piece) => self.again.push_back(piece),
+                    None => break,
+                }
+            }
+            let want = self.pace.block(TARGET_NS).min(room);
             let Some(piece) = self.read(want) else { break };
             let (n, start, broke) = (piece.block.len, open.count, piece.block.failed.is_some());
             let (work, builder, block) =

@@ -166,6 +166,8 @@ impl CacheStage {
         }
         let Some((_, input)) = &mut kept.reader else { return Ok(()) };
         match input.next(want) {
+            // What ended the pass is no part of it: whoever reads on asks for these elements again.
+            Some(_) if self.env.shared.interrupt.is_set() => kept.reader = None,
             Some(mut block) => {
                 let failed = block.failed.take();
                 kept.at = position(&**input);

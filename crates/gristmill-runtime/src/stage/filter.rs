@@ -1,12 +1,13 @@
 //! `filter`: only the elements that a program says true for.
 
+use super::code::{Code, stage_name};
 use super::map::{Pace, Work, evaluate};
 use super::{Feed, Stage};
 use crate::env::Env;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
 use gristmill_plan::dataset::Filter;
-use gristmill_plan::{Class, Program, Scratch};
+use gristmill_plan::{Class, Scratch};
 use gristmill_types::{Block, Error, Ids, Result, Value};
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,9 +41,9 @@ pub(crate) struct FilterStage {
 
 impl FilterStage {
     pub(crate) fn new(input: Box<dyn Stage>, op: &Filter, env: &Env) -> Result<Self> {
-        let captures = op.captures.iter().map(|c| c.value().cloned()).collect::<Result<Vec<_>>>()?;
-        let program = Program::new(Arc::clone(&op.graph), &captures)?;
-        let work = Work { program, entropy: env.shared.entropy, stats: env.stats("filter") };
+        let code = Code::new(&op.graph, &op.captures)?;
+        let stats = env.stats(&stage_name("filter", &op.graph));
+        let work = Work { code, shared: Arc::clone(&env.shared), stats };
         Ok(Self {
             input: Feed::new(input),
             sifted: None,
@@ -52,7 +53,7 @@ impl FilterStage {
             pace: Pace::NEW,
             // Random numbers are drawn by the element's key, so that drawing some in vain changes nothing;
             // what an op does to the world outside cannot be taken back.
-            ahead: op.graph.all_ops(&|op| op.def.class != Class::Effect),
+            ahead: !env.lazy && op.graph.all_ops(&|op| matches!(op.def.class, Class::Pure | Class::Random)),
         })
     }
 

@@ -68,7 +68,8 @@ impl InterleaveStage {
             draw: Draw::Element { entropy: self.env.shared.entropy, key: id.key },
             op_id: 0,
         };
-        let params = self.function.eval(&mut cx, element, &self.captures)?;
+        let params = self.function.eval(&mut cx, element, &self.captures);
+        let params = params.inspect_err(|e| self.env.shared.interrupted_by(e))?;
         let plan: Plan = self.template.plan.bind(&params)?;
         lower::build(&plan, &self.env.instance(id.key))
     }
@@ -101,21 +102,24 @@ impl InterleaveStage {
     fn turn(&mut self, want: usize) -> Option<Block> {
         while !self.env.shared.is_cancelled() {
             let left = self.block - self.block_at;
+            let lazy = self.template.plan.foreign;
             match &mut self.slots[self.cycle_at] {
-                Some(open) => match open.feed.next(want.min(left), left.clamp(64, 4096)) {
-                    Some(block) => {
-                        // An error does not use up the turn.
-                        self.block_at += block.len;
-                        if self.block_at >= self.block {
+                Some(open) => {
+                    match open.feed.next(want.min(left), if lazy { 1 } else { left.clamp(64, 4096) }) {
+                        Some(block) => {
+                            // An error does not use up the turn.
+                            self.block_at += block.len;
+                            if self.block_at >= self.block {
+                                self.advance();
+                            }
+                            return Some(block);
+                        }
+                        None => {
+                            self.slots[self.cycle_at] = None;
                             self.advance();
                         }
-                        return Some(block);
                     }
-                    None => {
-                        self.slots[self.cycle_at] = None;
-                        self.advance();
-                    }
-                },
+                }
                 None if !self.outer_ended => {
                     if let Err(e) = self.open() {
                         return Some(Block::error(e));

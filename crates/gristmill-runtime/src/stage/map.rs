@@ -1,12 +1,13 @@
 //! `map`: a program per element, in order, several blocks at a time.
 
+use super::code::{Code, stage_name};
 use super::{Stage, note_position, pass, position};
-use crate::env::Env;
+use crate::env::{Env, Shared};
 use crate::pool::Job;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
 use gristmill_plan::dataset::Map;
-use gristmill_plan::{Program, Run, Scratch};
+use gristmill_plan::{Run, Scratch};
 use gristmill_types::batch::RowsMut;
 use gristmill_types::{Block, Column, DType, Error, Frame, Ids, Origin, Result, Value};
 use std::collections::VecDeque;
@@ -24,8 +25,8 @@ const COUNTED: usize = 4096;
 
 /// What workers and the stage share.
 pub(crate) struct Work {
-    pub(crate) program: Program,
-    pub(crate) entropy: u64,
+    pub(crate) code: Code,
+    pub(crate) shared: Arc<Shared>,
     pub(crate) stats: Arc<StageStats>,
 }
 
@@ -63,6 +64,8 @@ impl Pace {
 /// A group of blocks that are the outcomes of one input block.
 struct Pending {
     before: Vec<u8>,
+    /// Outcomes of the input between that position and the block.
+    after: u64,
     outcomes: usize,
     job: Job<(VecDeque<Block>, u64)>,
 }
@@ -85,15 +88,14 @@ pub(crate) struct MapStage {
 
 impl MapStage {
     pub(crate) fn new(input: Box<dyn Stage>, op: &Map, env: &Env) -> Result<Self> {
-        let captures = op.captures.iter().map(|c| c.value().cloned()).collect::<Result<Vec<_>>>()?;
-        let program = Program::new(Arc::clone(&op.graph), &captures)?;
-        let stats = env.stats("map");
+        let code = Code::new(&op.graph, &op.captures)?;
+        let stats = env.stats(&stage_name("map", &op.graph));
         let workers = env.shared.pool.workers();
         let limit =
             op.parallel.map_or(2 * workers, |n| usize::try_from(n).unwrap_or(workers).clamp(1, 4 * workers));
         Ok(Self {
             input,
-            work: Arc::new(Work { program, entropy: env.shared.entropy, stats }),
+            work: Arc::new(Work { code, shared: Arc::clone(&env.shared), stats }),
             env: env.clone(),
             pending: VecDeque::new(),
             ready: VecDeque::new(),
@@ -121,11 +123,29 @@ impl MapStage {
         Some(block)
     }
 
+    /// Gives a block of the input to the workers, in pieces of that size.
+    fn hand_over(&mut self, block: &Block, before: &[u8], size: usize) {
+        let mut at = 0;
+        while at < block.outcomes() {
+            let part = block.outcome_slice(at, size);
+            let (work, outcomes) = (Arc::clone(&self.work), part.outcomes());
+            let job = self.env.shared.pool.submit(move |scratch| {
+                let start = Instant::now();
+                let mut out = VecDeque::new();
+                apply(&work, scratch, &part, &mut out);
+                (out, u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+            });
+            self.pending.push_back(Pending { before: before.to_vec(), after: at as u64, outcomes, job });
+            at += outcomes;
+        }
+    }
+
     /// Computes on the spot while that is cheaper than handing it over.
     fn inline(&mut self, want: usize) -> Option<Block> {
         note_position(&*self.input, &mut self.ready_before);
         self.ready_used = 0;
-        let n = want.min(self.pace.block(TARGET_NS));
+        // A lock that is taken per block is worth a large one.
+        let n = if self.work.code.is_foreign() { want } else { want.min(self.pace.block(TARGET_NS)) };
         let block = self.input.next(n)?;
         let (count, start) = (block.len, Instant::now());
         apply(&self.work, &mut self.scratch, &block, &mut self.ready);
@@ -143,7 +163,9 @@ impl Stage for MapStage {
         if let Some(block) = self.take(want) {
             return Some(block);
         }
-        let cheap = self.pace.cost(self.pace.block(TARGET_NS).min(want)) < INLINE_NS;
+        // The thread that asks calls functions outside the engine, never a worker: others wait for those.
+        let cheap =
+            self.work.code.is_foreign() || self.pace.cost(self.pace.block(TARGET_NS).min(want)) < INLINE_NS;
         if self.pending.is_empty() {
             if self.ended {
                 return None;
@@ -154,20 +176,20 @@ impl Stage for MapStage {
         }
         // What turned out to be cheap is not handed over any more once the workers are through.
         while !cheap && !self.ended && self.pending.len() < self.limit && !self.env.shared.is_cancelled() {
+            let size = self.pace.block(TARGET_NS);
+            let room = match self.env.lazy {
+                true => want.saturating_sub(self.pending.iter().map(|p| p.outcomes).sum()),
+                false => size,
+            };
+            if room == 0 {
+                break;
+            }
             let before = position(&*self.input);
-            let Some(block) = self.input.next(self.pace.block(TARGET_NS)) else {
+            let Some(block) = self.input.next(room) else {
                 self.ended = true;
                 break;
             };
-            let work = Arc::clone(&self.work);
-            let outcomes = block.outcomes();
-            let job = self.env.shared.pool.submit(move |scratch| {
-                let start = Instant::now();
-                let mut out = VecDeque::new();
-                apply(&work, scratch, &block, &mut out);
-                (out, u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
-            });
-            self.pending.push_back(Pending { before, outcomes, job });
+            self.hand_over(&block, &before, size);
         }
         self.work.stats.ahead(self.pending.len(), self.limit);
         let front = self.pending.pop_front()?;
@@ -175,7 +197,7 @@ impl Stage for MapStage {
         let result = front.job.wait();
         self.work.stats.wait(start);
         self.ready_before = front.before;
-        self.ready_used = 0;
+        self.ready_used = front.after;
         match result {
             Ok((blocks, ns)) => {
                 self.pace.learn(front.outcomes, ns);
@@ -204,7 +226,7 @@ impl Stage for MapStage {
             to.u64(self.ready_used);
         } else if let Some(front) = self.pending.front() {
             to.bytes(&front.before);
-            to.u64(0);
+            to.u64(front.after);
         } else {
             to.nested(|to| self.input.save(to));
             to.u64(0);
@@ -223,7 +245,7 @@ impl Stage for MapStage {
 fn apply(work: &Work, scratch: &mut Scratch, block: &Block, out: &mut VecDeque<Block>) {
     let start = Instant::now();
     let mut at = 0;
-    while at < block.len {
+    while at < block.len && !work.shared.is_cancelled() {
         let rest = if at == 0 { None } else { Some(block.outcome_slice(at, block.len - at)) };
         let part = rest.as_ref().unwrap_or(block);
         match evaluate(work, scratch, &part.columns, part.len, &part.ids, &mut []) {
@@ -263,8 +285,8 @@ pub(crate) fn evaluate(
     rows: &mut [Option<RowsMut<'_>>],
 ) -> Result<(Vec<Option<Column>>, usize, Option<Error>)> {
     let bytes: usize = columns.iter().map(Column::byte_len).sum();
-    let mut run = Run { scratch, entropy: work.entropy, copied: 0 };
-    let mut compute = || work.program.run(&mut run, columns, n, ids, rows);
+    let mut run = Run { scratch, entropy: work.shared.entropy, copied: 0 };
+    let mut compute = || work.code.run(work, &mut run, columns, n, ids, rows);
     // What the counting costs must stay small beside the work.
     let out = if bytes < COUNTED { compute() } else { work.stats.memory(compute) }?;
     work.stats.runs.fetch_add(1, Relaxed);

@@ -3,6 +3,7 @@
 mod batch;
 mod batch_map;
 mod cache;
+mod code;
 mod combine;
 mod filter;
 mod interleave;

@@ -31,6 +31,8 @@ struct Queue {
     ended: bool,
     stopped: bool,
     waiting: bool,
+    /// The reader waits for an element.
+    wanted: bool,
 }
 
 struct Channel {
@@ -45,6 +47,8 @@ pub(crate) struct PrefetchStage {
     channel: Arc<Channel>,
     env: Env,
     limit: usize,
+    /// Whether the user gave the limit.
+    given: bool,
     current: Option<Block>,
     used: usize,
     before: Arc<Vec<u8>>,
@@ -56,7 +60,7 @@ pub(crate) struct PrefetchStage {
 
 impl PrefetchStage {
     pub(crate) fn new(input: Box<dyn Stage>, buffer: Option<u64>, env: &Env) -> Self {
-        let limit = buffer.map_or(2, |n| usize::try_from(n).unwrap_or(usize::MAX).max(1));
+        let limit = buffer.map_or(2, |n| usize::try_from(n).unwrap_or(usize::MAX));
         let stats = env.stats("prefetch");
         Self {
             held: HeldBytes::new(&stats),
@@ -65,6 +69,7 @@ impl PrefetchStage {
             channel: Arc::new(Channel { queue: Mutex::new(Queue::default()), changed: Condvar::new() }),
             env: env.clone(),
             limit,
+            given: buffer.is_some(),
             current: None,
             used: 0,
             before: Arc::default(),
@@ -77,13 +82,14 @@ impl PrefetchStage {
     fn start(&mut self) -> Result<()> {
         let Some(stage) = self.input.take() else { return Ok(()) };
         self.after = Arc::new(position(&*stage));
-        let (channel, shared, limit) = (Arc::clone(&self.channel), Arc::clone(&self.env.shared), self.limit);
+        let (channel, shared) = (Arc::clone(&self.channel), Arc::clone(&self.env.shared));
+        let ahead = Ahead { limit: self.limit, exact: self.exact() };
         let budget = usize::try_from(self.env.budget()).unwrap_or(usize::MAX);
         let thread = std::thread::Builder::new()
             .name("gristmill-prefetch".into())
             .stack_size(STACK)
             .spawn(move || {
-                drive(stage, &channel, &shared, limit, budget);
+                drive(stage, &channel, &shared, &ahead, budget);
                 lock(&channel.queue).ended = true;
                 channel.changed.notify_all();
             })
@@ -94,13 +100,20 @@ impl PrefetchStage {
         Ok(())
     }
 
+    /// Whether the thread never runs further ahead than the user said, and then counts what the reader holds.
+    fn exact(&self) -> bool {
+        self.limit == 0 || (self.env.lazy && self.given)
+    }
+
     fn refill(&mut self) -> bool {
         let start = Instant::now();
         let mut queue = lock(&self.channel.queue);
         self.stats.ahead(queue.elements, self.limit);
         loop {
             if let Some((block, after, bytes)) = queue.blocks.pop_front() {
-                queue.elements -= block.outcomes();
+                if !self.exact() {
+                    queue.elements -= block.outcomes();
+                }
                 queue.bytes -= bytes;
                 let (wake, left) = (queue.waiting, queue.bytes as u64);
                 drop(queue);
@@ -119,6 +132,7 @@ impl PrefetchStage {
             if queue.ended || self.env.shared.is_cancelled() {
                 return false;
             }
+            self.channel.want(&mut queue, self.limit);
             let (next, _) = self
                 .channel
                 .changed
@@ -129,30 +143,60 @@ impl PrefetchStage {
     }
 }
 
+impl Channel {
+    /// Lets the thread know that its reader waits; only one that makes nothing ahead has to be told.
+    fn want(&self, queue: &mut Queue, limit: usize) {
+        if limit == 0 && !queue.wanted {
+            queue.wanted = true;
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// How far the thread may run ahead of the reader.
+struct Ahead {
+    /// Elements.
+    limit: usize,
+    /// Whether never more than that, however little they cost: what makes them acts on the world outside.
+    exact: bool,
+}
+
+impl Ahead {
+    fn is_full(&self, queue: &Queue, pace: &Pace, budget: usize) -> bool {
+        if self.limit == 0 {
+            return !queue.wanted;
+        }
+        if self.exact && queue.elements >= self.limit {
+            return true;
+        }
+        !queue.blocks.is_empty()
+            && (queue.bytes >= budget
+                || (queue.elements >= self.limit
+                    && (queue.bytes >= SMALL || queue.elements >= pace.block(AHEAD_NS))))
+    }
+}
+
 /// Runs the stages above until the end, never further ahead than allowed; one block is always
 /// allowed, so that progress depends on nobody else.
-fn drive(mut stage: Box<dyn Stage>, channel: &Channel, shared: &Shared, limit: usize, budget: usize) {
+fn drive(mut stage: Box<dyn Stage>, channel: &Channel, shared: &Shared, ahead: &Ahead, budget: usize) {
     let mut pace = Pace::NEW;
     let mut each = SMALL;
     loop {
-        {
+        let room = {
             let mut queue = lock(&channel.queue);
-            while !queue.stopped
-                && !shared.is_cancelled()
-                && !queue.blocks.is_empty()
-                && (queue.bytes >= budget
-                    || (queue.elements >= limit
-                        && (queue.bytes >= SMALL || queue.elements >= pace.block(AHEAD_NS))))
-            {
+            while !queue.stopped && !shared.is_cancelled() && ahead.is_full(&queue, &pace, budget) {
                 queue.waiting = true;
                 queue = channel.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
             }
             queue.waiting = false;
+            queue.wanted = false;
             if queue.stopped || shared.is_cancelled() {
                 return;
             }
-        }
-        let want = pace.block(TARGET_NS).min((SMALL / each.max(1)).max(limit).max(1)).min(4096);
+            if ahead.exact { ahead.limit.saturating_sub(queue.elements).max(1) } else { usize::MAX }
+        };
+        let want =
+            pace.block(TARGET_NS).min((SMALL / each.max(1)).max(ahead.limit).max(1)).min(4096).min(room);
         let start = Instant::now();
         let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.next(want)));
         let block = made.unwrap_or_else(|p| Some(Block::error(Error::from_panic(&*p))));
@@ -199,6 +243,10 @@ impl Stage for PrefetchStage {
         if self.used >= block.outcomes() {
             self.current = None;
         }
+        if self.exact() {
+            lock(&self.channel.queue).elements -= part.outcomes();
+            self.channel.changed.notify_all();
+        }
         self.stats.outcomes(&part);
         Some(part)
     }
@@ -214,6 +262,7 @@ impl Stage for PrefetchStage {
             if left.is_zero() {
                 return false;
             }
+            self.channel.want(&mut queue, self.limit);
             queue = self.channel.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         true

@@ -6,6 +6,7 @@ mod ahead;
 mod counters;
 mod errors;
 mod examples;
+mod foreign;
 mod order;
 mod rules;
 mod state;

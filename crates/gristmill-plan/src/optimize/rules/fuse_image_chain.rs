@@ -21,6 +21,9 @@ impl Rule for FuseImageChain {
 
     fn apply(&self, plan: &Plan) -> Result<Option<Plan>> {
         let Op::Map(map) = &plan.op else { return Ok(None) };
+        if map.graph.is_foreign() {
+            return Ok(None);
+        }
         let Some(graph) = Self::rewrite(&map.graph) else { return Ok(None) };
         Plan::new(Map { graph: Arc::new(graph), ..map.clone() }, plan.inputs.clone()).map(Some)
     }

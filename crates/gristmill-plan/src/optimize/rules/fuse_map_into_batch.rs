@@ -17,7 +17,7 @@ impl Rule for FuseMapIntoBatch {
         let Op::Batch(batch) = &plan.op else { return Ok(None) };
         let input = &plan.inputs[0];
         let Op::Map(map) = &input.op else { return Ok(None) };
-        if map.graph.all_ops(&|op| op.def.elementwise) {
+        if map.graph.is_foreign() || map.graph.all_ops(&|op| op.def.elementwise) {
             return Ok(None);
         }
         let fused = MapBatch { map: map.clone(), batch: batch.clone() };

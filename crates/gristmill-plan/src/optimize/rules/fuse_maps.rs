@@ -17,6 +17,9 @@ impl Rule for FuseMaps {
         let Op::Map(outer) = &plan.op else { return Ok(None) };
         let input = &plan.inputs[0];
         let Op::Map(inner) = &input.op else { return Ok(None) };
+        if inner.graph.is_foreign() || outer.graph.is_foreign() {
+            return Ok(None);
+        }
         // The inner map's leaves, in flattening order, are the outer graph's inputs.
         let mut first = (*inner.graph).clone();
         first.outputs = inner.structure.leaves().into_iter().map(|&i| inner.graph.outputs[i]).collect();

@@ -18,7 +18,8 @@ impl Rule for PushDownOrder {
         let [input] = plan.inputs.as_slice() else { return Ok(None) };
         let Op::Map(map) = &input.op else { return Ok(None) };
         let passes = match &plan.op {
-            Op::Shuffle(_) => true,
+            // Not below a function outside the engine: it is called in the order of its input.
+            Op::Shuffle(_) => !map.graph.is_foreign(),
             Op::Take(_) | Op::Skip(_) => map.graph.is_total(),
             _ => false,
         };

@@ -1,0 +1,178 @@
+//! The user's Python functions as functions of the engine.
+
+use crate::error::invalid;
+use crate::value::PyValue;
+use gristmill::plan::Foreign;
+use gristmill_types::process::PerProcess;
+use gristmill_types::{Error, Kind, Result, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use std::any::Any;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Which threads are in Python code, and whether any may still enter it.
+#[derive(Default)]
+struct Inside {
+    /// Python's numbers of the threads.
+    threads: Vec<u64>,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Door {
+    inside: Mutex<Inside>,
+    left: Condvar,
+}
+
+static DOOR: PerProcess<Door> = PerProcess::new();
+
+impl Door {
+    fn get() -> &'static Self {
+        DOOR.get(Self::default)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn closed() -> Error {
+    Error::new(
+        Kind::Cancelled,
+        "the interpreter is ending: no Python function of a pipeline is called any more",
+    )
+}
+
+/// What ended the program, raised again where the element was asked for.
+pub(crate) struct Raised(pub(crate) PyErr);
+
+/// A Python object that takes values and returns a list of values, or a pair of an error's kind and text.
+#[derive(Debug)]
+pub(crate) struct Function {
+    object: Py<PyAny>,
+    name: String,
+    identity: Vec<u8>,
+}
+
+impl Function {
+    fn run(&self, py: Python<'_>, inputs: &[Value]) -> PyResult<Result<Vec<Value>>> {
+        let args = PyTuple::new(py, inputs.iter().map(|v| PyValue(v.clone())))?;
+        let out = self.object.bind(py).call1(args)?;
+        if let Ok(values) = out.cast::<PyList>() {
+            let values = values.iter().map(|v| Ok(v.cast::<PyValue>()?.get().0.clone()));
+            return Ok(Ok(values.collect::<PyResult<_>>()?));
+        }
+        let (kind, text): (String, String) = out.extract()?;
+        let kind = match kind.as_str() {
+            "invalid_argument" => Kind::InvalidArgument,
+            "resource_exhausted" => Kind::ResourceExhausted,
+            "unimplemented" => Kind::Unimplemented,
+            _ => Kind::Unknown,
+        };
+        Ok(Err(Error::new(kind, text)))
+    }
+}
+
+impl Foreign for Function {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> &[u8] {
+        &self.identity
+    }
+
+    fn call(&self, inputs: &[Value]) -> Result<Vec<Value>> {
+        let called = Python::try_attach(|py| {
+            // What Python's side does not catch is meant for the program, not for the pipeline.
+            self.run(py, inputs).unwrap_or_else(|e| {
+                let text = format!("{} raised {e}", self.name);
+                Err(Error::new(Kind::Cancelled, text).raising(Arc::new(Raised(e))))
+            })
+        });
+        called.unwrap_or_else(|| Err(closed()))
+    }
+
+    fn hold(&self, work: &mut dyn FnMut()) -> Result<()> {
+        let door = Door::get();
+        let held = Python::try_attach(|py| {
+            let thread: u64 =
+                py.import("threading").and_then(|m| m.call_method0("get_ident")?.extract()).unwrap_or(0);
+            {
+                let mut inside = door.lock();
+                if inside.closed {
+                    return false;
+                }
+                inside.threads.push(thread);
+            }
+            work();
+            let mut inside = door.lock();
+            if let Some(at) = inside.threads.iter().position(|t| *t == thread) {
+                inside.threads.swap_remove(at);
+            }
+            drop(inside);
+            door.left.notify_all();
+            true
+        });
+        if held == Some(true) { Ok(()) } else { Err(closed()) }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A Python function as an attribute of an op.
+#[pyclass(frozen, module = "gristmill._native", name = "Function")]
+pub(crate) struct PyFunction(pub(crate) Arc<dyn Foreign>);
+
+#[pymethods]
+impl PyFunction {
+    /// `object` takes values and returns a list of values, or a pair of an error's kind and text; `identity`
+    /// tells it from others in fingerprints.
+    #[new]
+    fn new(object: Py<PyAny>, name: String, identity: &Bound<'_, PyBytes>) -> Self {
+        Self(Arc::new(Function { object, name, identity: identity.as_bytes().to_vec() }))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<function {}>", self.0.name())
+    }
+
+    /// Pickled as what it was made of.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let py = slf.py();
+        let Some(f) = slf.get().0.as_any().downcast_ref::<Function>() else {
+            return Err(invalid("the function is not one of Python's"));
+        };
+        let args = (f.object.clone_ref(py), f.name.clone(), PyBytes::new(py, &f.identity));
+        Ok((slf.get_type().into_any(), args.into_pyobject(py)?))
+    }
+}
+
+/// Lets no more Python function of a pipeline be called, and waits at most that many seconds for those that
+/// are running; gives Python's numbers of the threads that still are.
+#[pyfunction]
+fn end_functions(py: Python<'_>, seconds: f64) -> Vec<u64> {
+    py.detach(|| {
+        let door = Door::get();
+        let end = Instant::now() + Duration::from_secs_f64(seconds.clamp(0.0, 3600.0));
+        let mut inside = door.lock();
+        inside.closed = true;
+        while !inside.threads.is_empty() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            inside = door.left.wait_timeout(inside, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        inside.threads.clone()
+    })
+}
+
+/// Adds the class and the function to the module.
+pub(crate) fn add(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<PyFunction>()?;
+    m.add_function(wrap_pyfunction!(end_functions, m)?)
+}

@@ -1,0 +1,253 @@
+"""Passes that another process makes: see `Dataset.iterator`."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import weakref
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from gristmill import _shared
+from gristmill._worker import MARK
+from gristmill.errors import CancelledError, FailedPreconditionError, UnknownError
+
+if TYPE_CHECKING:
+    from gristmill import _native
+
+#: Elements made ahead of the reader, besides what the pass itself makes ahead.
+_AHEAD = 2
+#: How long a process may take to end after its socket was closed, in seconds.
+_PATIENCE = 2.0
+
+
+def _main_module() -> dict[str, Any]:
+    """Returns what a process needs to know of the script that runs."""
+    from multiprocessing import spawn
+
+    found = spawn.get_preparation_data("gristmill")
+    found.pop("authkey", None)
+    return found
+
+
+def _pickled(plan: _native.Plan) -> bytes:
+    """Returns a plan as bytes.
+
+    Raises:
+        TypeError: If a Python function in it cannot be pickled.
+    """
+    try:
+        return pickle.dumps(plan, 5)
+    except Exception as e:
+        raise TypeError(
+            f"the dataset cannot be sent to another process: {e}\n"
+            "  hint: Python functions in it must be functions of a module (def, not lambda), or "
+            "objects of a class of one"
+        ) from e
+
+
+def _start(plan: bytes, state: bytes) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+    code = (
+        f"import sys; sys.path.insert(0, {package!r}); "
+        f"from gristmill._worker import main; main({theirs.fileno()})"
+    )
+    with theirs:
+        child = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, MARK: "1"},
+        )
+    begin = {
+        "plan": plan,
+        "state": state,
+        "path": sys.path,
+        "main": _main_module() if b"__main__" in plan else None,
+        "parent": os.getpid(),
+        # The system's signal comes with the end of the thread that started the process.
+        "die": threading.current_thread() is threading.main_thread(),
+        "ahead": _AHEAD,
+    }
+    with suppress(OSError):
+        _shared.send(ours, begin)
+    return child, ours
+
+
+def _listen(sock: socket.socket, reader: _shared.Reader, queue: SimpleQueue[Any]) -> None:
+    """Hears what the process says until it is gone."""
+    try:
+        while (got := _shared.receive(sock)) is not None:
+            message, fds = got
+            if message[0] == "element":
+                message = (*message[:2], reader.element(message[2], fds))
+            queue.put(message)
+    except OSError:
+        pass
+    except Exception as e:
+        queue.put(("failed", f"{type(e).__name__}: {e}"))
+    queue.put(("gone",))
+
+
+def _end(child: subprocess.Popen[bytes], sock: socket.socket, owner: int) -> None:
+    """Closes the socket, which ends the process, and waits for that."""
+    if os.getpid() != owner:
+        # The process is not a child of a forked one.
+        sock.close()
+        return
+    with suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
+    sock.close()
+    try:
+        child.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+class ProcessPass:
+    """A pass that another process makes, with the methods of the native one."""
+
+    def __init__(self, plan: _native.Plan, state: bytes | None) -> None:
+        if not hasattr(os, "memfd_create"):
+            raise NotImplementedError(
+                "iterator(process=True) needs Linux\n  hint: iterator() works everywhere"
+            )
+        if MARK in os.environ:
+            raise RuntimeError(
+                "iterator(process=True) was called while such a process was being started: the "
+                "script has no guard\n  hint: if __name__ == '__main__': around what it runs"
+            )
+        data = _pickled(plan)
+        # The pass is begun here, so that it takes its place among the epochs of the dataset, and
+        # handed on before it has read anything.
+        begun = plan.iterate(state)
+        self._state = begun.state()
+        self._warnings = begun.take_warnings()
+        begun.close()
+        self._owner = os.getpid()
+        self._child, self._sock = _start(data, self._state)
+        self._reader = _shared.Reader()
+        self._queue: SimpleQueue[Any] = SimpleQueue()
+        self._waiting: list[Any] = []
+        self._asked = False
+        self._report: Any = None
+        self._over: Exception | bool = False
+        threading.Thread(
+            target=_listen, args=(self._sock, self._reader, self._queue), daemon=True
+        ).start()
+        self._close = weakref.finalize(self, _end, self._child, self._sock, self._owner)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._child.pid
+
+    def _check(self) -> None:
+        if os.getpid() != self._owner:
+            raise FailedPreconditionError(
+                "this iterator was made in another process and does not survive fork()\n"
+                "  hint: make the iterator after the fork: the dataset itself may be used on both "
+                "sides"
+            )
+        if isinstance(self._over, Exception):
+            raise self._over
+
+    def _tell(self, *message: Any) -> None:
+        # What went wrong with the process is said when its answer does not come.
+        with suppress(OSError):
+            _shared.send(self._sock, message)
+
+    def _heard(self) -> Any:
+        return self._waiting.pop(0) if self._waiting else self._queue.get()
+
+    def next(self) -> list[_native.Value] | None:
+        """Returns the values of the next element; ``None`` at the end."""
+        self._check()
+        if self._over:
+            return None
+        if not self._asked:
+            freed = self._reader.freed
+            self._tell("ask", [freed.popleft() for _ in range(len(freed))])
+            # An interrupt leaves the answer to the next call.
+            self._asked = True
+        message = self._heard()
+        self._asked = False
+        if message[0] == "element":
+            _, self._state, values = message
+            found: list[_native.Value] = values
+            return found
+        if message[0] == "error":
+            _, self._state, error = message
+            raise pickle.loads(error)
+        if message[0] == "end":
+            _, self._state, self._report, self._warnings = message
+            self._over = True
+            self._close()
+            return None
+        self._over = self._death(message)
+        self._close()
+        raise self._over
+
+    def _death(self, message: Any) -> Exception:
+        if message[0] == "failed":
+            return UnknownError(
+                f"the process of the pipeline failed: {message[1]}\n"
+                "  hint: it imports the modules in which the Python functions of the dataset are"
+            )
+        try:
+            code = self._child.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            return UnknownError(f"the process of the pipeline (pid {self.pid}) closed its socket")
+        how, hint = f"ended with status {code}", "its last words are on the standard error"
+        if code < 0:
+            with suppress(ValueError):
+                how = f"was ended by {signal.Signals(-code).name}"
+            if code == -signal.SIGKILL:
+                hint = "the system does that where memory runs out; smaller batches need less"
+        return UnknownError(
+            f"the process of the pipeline (pid {self.pid}) {how}\n  hint: {hint}; "
+            "Dataset.iterator(state=…) goes on where the pass was"
+        )
+
+    def state(self) -> bytes:
+        """Returns where the pass is: after the last element given."""
+        if os.getpid() != self._owner:
+            self._check()
+        return self._state
+
+    def report(self) -> tuple[list[dict[str, Any]], float]:
+        """Returns what each stage did, and the seconds since the start."""
+        self._check()
+        if self._report is not None:
+            found: tuple[list[dict[str, Any]], float] = self._report
+            return found
+        if self._over:
+            raise CancelledError("the iterator was closed")
+        self._tell("report")
+        while (message := self._queue.get())[0] not in ("report", "end", "gone", "failed"):
+            self._waiting.append(message)
+        if message[0] != "report":
+            self._waiting.append(message)
+        if message[0] in ("gone", "failed"):
+            raise self._death(message)
+        counted: tuple[list[dict[str, Any]], float] = message[1 if message[0] == "report" else 2]
+        return counted
+
+    def take_warnings(self) -> list[str]:
+        """Returns warnings since the last call."""
+        told, self._warnings = self._warnings, []
+        return told
+
+    def close(self) -> None:
+        """Ends the process."""
+        if not self._over:
+            self._over = CancelledError("the iterator was closed")
+        self._close()
