@@ -32,26 +32,32 @@ _KINDS: tuple[tuple[Any, str], ...] = (
 
 
 class Call:
-    """What the engine calls: values in, values out, or the kind and text of an error."""
+    """What the engine calls: values in, values out, or an error."""
 
     def __init__(self, func: Callable[..., Any], types: Sequence[DType], arrays: bool) -> None:
         self.func = func
         self.types = list(types)
         self.arrays = arrays
 
-    def __call__(self, *values: _native.Value) -> list[_native.Value] | tuple[str, str]:
-        """Calls the function; exceptions that are meant for the program pass through."""
+    def __call__(self, *values: _native.Value) -> list[_native.Value] | tuple[str, str, Exception]:
+        """Calls the function; exceptions that are meant for the program pass through.
+
+        Of others it returns the kind, the text and themselves.
+        """
         try:
             args: list[Any] = [_trace.wrap(v) for v in values]
             if self.arrays:
                 args = [a.numpy() for a in args]
             out = self.func(*args)
         except Exception as e:
-            return _kind(e), _told(e)
+            # The user's frames: this one would hold the element as long as the exception lives.
+            e = e.with_traceback(e.__traceback__ and e.__traceback__.tb_next)
+            return _kind(e), _told(e), e
         try:
             return self._values(out)
         except Exception as e:
-            return _kind(e), f"what {name_of(self.func)} returned cannot become a tensor: {e}"
+            text = f"what {name_of(self.func)} returned cannot become a tensor: {e}"
+            return _kind(e), text, e.with_traceback(None)
 
     def _values(self, out: Any) -> list[_native.Value]:
         if out is None:
@@ -81,7 +87,7 @@ def _kind(e: Exception) -> str:
 def _told(e: Exception) -> str:
     """Returns an exception as a message: what was raised, then where, without this package."""
     last = traceback.format_exception_only(type(e), e)
-    where = traceback.format_exception(type(e), e, e.__traceback__ and e.__traceback__.tb_next)
+    where = traceback.format_exception(type(e), e, e.__traceback__)
     first = "".join(last).rstrip("\n")
     body = "".join(where).rstrip("\n").removesuffix(first).rstrip("\n")
     return f"{first}\n{body}" if body else first

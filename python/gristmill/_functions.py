@@ -47,7 +47,8 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
 
     What the function raises takes the element's place: `ValueError`, `TypeError` and
     `StopIteration` as `InvalidArgumentError`, `MemoryError` as `ResourceExhaustedError`,
-    `NotImplementedError` as `UnimplementedError`, all else as `UnknownError`, with the traceback.
+    `NotImplementedError` as `UnimplementedError`, all else as `UnknownError`, with the traceback
+    in the text and the exception itself as ``__cause__``.
     `KeyboardInterrupt` and `SystemExit` end the pass and reach the loop that reads it.
 
     Args:

@@ -82,14 +82,16 @@ class _Serving:
 
 
 def _pickled(e: BaseException) -> bytes:
-    """Returns an exception as bytes; one that cannot be pickled as its text."""
+    """Returns an exception and its cause as bytes; one that cannot be pickled as its text."""
     from gristmill.errors import UnknownError
 
-    with contextlib.suppress(Exception):
-        data = pickle.dumps(e)
-        pickle.loads(data)
-        return data
-    return pickle.dumps(UnknownError("".join(traceback.format_exception_only(type(e), e)).strip()))
+    for parts in (e, e.__cause__), (e, None):
+        with contextlib.suppress(Exception):
+            data = pickle.dumps(parts)
+            pickle.loads(data)
+            return data
+    text = "".join(traceback.format_exception_only(type(e), e)).strip()
+    return pickle.dumps((UnknownError(text), None))
 
 
 def _die_with(parent: int) -> None:
@@ -105,6 +107,9 @@ def main(fd: int) -> None:
     # Ctrl-C is meant for the program; it closes the socket when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sock = socket.socket(fileno=fd)
+    # Processes that the user's functions start must not seem to be this one.
+    sock.set_inheritable(False)
+    os.register_at_fork(after_in_child=sock.close)
     from gristmill import _shared
 
     got = _shared.receive(sock)

@@ -20,7 +20,7 @@ import gristmill as gm
 from gristmill import errors
 
 #: Words of methods and ways that do not exist; no message may send a user there.
-NOT_THERE = ("padded_batch", "numpy_function", "TODO")
+NOT_THERE = ("padded_batch", "TODO")
 
 
 @functools.cache

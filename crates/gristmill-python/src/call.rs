@@ -44,10 +44,11 @@ fn closed() -> Error {
     )
 }
 
-/// What ended the program, raised again where the element was asked for.
+/// What a function raised. Where it is meant to end the program it is raised again where the element was asked
+/// for; else it is the cause of what is raised there.
 pub(crate) struct Raised(pub(crate) PyErr);
 
-/// A Python object that takes values and returns a list of values, or a pair of an error's kind and text.
+/// A Python object that takes values and returns a list of values, or an error's kind and text, and what was raised.
 #[derive(Debug)]
 pub(crate) struct Function {
     object: Py<PyAny>,
@@ -63,14 +64,14 @@ impl Function {
             let values = values.iter().map(|v| Ok(v.cast::<PyValue>()?.get().0.clone()));
             return Ok(Ok(values.collect::<PyResult<_>>()?));
         }
-        let (kind, text): (String, String) = out.extract()?;
+        let (kind, text, raised): (String, String, Bound<'_, PyAny>) = out.extract()?;
         let kind = match kind.as_str() {
             "invalid_argument" => Kind::InvalidArgument,
             "resource_exhausted" => Kind::ResourceExhausted,
             "unimplemented" => Kind::Unimplemented,
             _ => Kind::Unknown,
         };
-        Ok(Err(Error::new(kind, text)))
+        Ok(Err(Error::new(kind, text).caused_by(Arc::new(Raised(PyErr::from_value(raised))))))
     }
 }
 
@@ -129,7 +130,8 @@ pub(crate) struct PyFunction(pub(crate) Arc<dyn Foreign>);
 
 #[pymethods]
 impl PyFunction {
-    /// `object` takes values and returns a list of values, or a pair of an error's kind and text; `identity`
+    /// `object` takes values and returns a list of values, or an error's kind and text, and what was
+    /// raised; `identity`
     /// tells it from others in fingerprints.
     #[new]
     fn new(object: Py<PyAny>, name: String, identity: &Bound<'_, PyBytes>) -> Self {

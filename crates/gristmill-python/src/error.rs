@@ -60,10 +60,14 @@ pub(crate) fn to_py(e: &Error) -> PyErr {
                     (kind_name(e.kind()), text(e), e.message(), e.path(), e.offset(), e.record_index(), op);
                 f.bind(py).call1(args)
             });
-        match made {
+        let made = match made {
             Ok(value) => PyErr::from_value(value),
             Err(_) => PyRuntimeError::new_err(text(e)),
+        };
+        if let Some(raised) = e.cause().and_then(|c| c.downcast_ref::<Raised>()) {
+            made.set_cause(py, Some(raised.0.clone_ref(py)));
         }
+        made
     })
 }
 

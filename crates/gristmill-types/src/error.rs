@@ -130,6 +130,7 @@ struct Inner {
     context: Vec<Frame>,
     hint: Option<String>,
     raised: Option<Arc<dyn Any + Send + Sync>>,
+    cause: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// What went wrong, where, and what to try.
@@ -143,7 +144,8 @@ impl Error {
     /// An error of that kind. The message is lower case, without a full stop, with what was found
     /// and what was expected.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), context: Vec::new(), hint: None, raised: None }))
+        let (message, context) = (message.into(), Vec::new());
+        Self(Box::new(Inner { kind, message, context, hint: None, raised: None, cause: None }))
     }
 
     /// An error of kind [`Kind::InvalidArgument`].
@@ -201,6 +203,18 @@ impl Error {
     /// What a user's function raised to end the program, if this error stands for that.
     pub fn raised(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
         self.0.raised.as_ref()
+    }
+
+    /// The same error with what a user's function raised, for whoever can show that. The message stands alone.
+    #[must_use]
+    pub fn caused_by(mut self, cause: Arc<dyn Any + Send + Sync>) -> Self {
+        self.0.cause = Some(cause);
+        self
+    }
+
+    /// What a user's function raised, if that is where the error comes from.
+    pub fn cause(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        self.0.cause.as_ref()
     }
 
     /// The class of the error.

@@ -11,10 +11,10 @@ import sys
 import threading
 import weakref
 from contextlib import suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from gristmill import _shared
+from gristmill import _byvalue, _shared
 from gristmill._worker import MARK
 from gristmill.errors import CancelledError, FailedPreconditionError, UnknownError
 
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 _AHEAD = 2
 #: How long a process may take to end after its socket was closed, in seconds.
 _PATIENCE = 2.0
+#: How often a reader that waits looks whether the process is still there, in seconds. Its socket
+#: says so at once, unless a process that it started in turn holds that, too.
+_LOOK = 0.5
+#: What stands for the end of what a process says.
+_GONE = ("gone",)
 
 
 def _main_module() -> dict[str, Any]:
@@ -36,23 +41,25 @@ def _main_module() -> dict[str, Any]:
     return found
 
 
-def _pickled(plan: _native.Plan) -> bytes:
-    """Returns a plan as bytes.
+def _pickled(plan: _native.Plan) -> tuple[bytes, bool]:
+    """Returns a plan as bytes, and whether the other process has to import the script.
 
     Raises:
-        TypeError: If a Python function in it cannot be pickled.
+        TypeError: If what a Python function in it uses cannot be pickled.
     """
     try:
-        return pickle.dumps(plan, 5)
+        return _byvalue.dumps(plan)
     except Exception as e:
         raise TypeError(
             f"the dataset cannot be sent to another process: {e}\n"
-            "  hint: Python functions in it must be functions of a module (def, not lambda), or "
-            "objects of a class of one"
+            "  hint: what its Python functions close over, and globals of the script that they "
+            "use, must be picklable; open files and connections inside the function"
         ) from e
 
 
-def _start(plan: bytes, state: bytes) -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _start(
+    plan: bytes, script: bool, state: bytes
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
     code = (
@@ -70,7 +77,7 @@ def _start(plan: bytes, state: bytes) -> tuple[subprocess.Popen[bytes], socket.s
         "plan": plan,
         "state": state,
         "path": sys.path,
-        "main": _main_module() if b"__main__" in plan else None,
+        "main": _main_module() if script else None,
         "parent": os.getpid(),
         # The system's signal comes with the end of the thread that started the process.
         "die": threading.current_thread() is threading.main_thread(),
@@ -81,19 +88,25 @@ def _start(plan: bytes, state: bytes) -> tuple[subprocess.Popen[bytes], socket.s
     return child, ours
 
 
-def _listen(sock: socket.socket, reader: _shared.Reader, queue: SimpleQueue[Any]) -> None:
+def _listen(
+    sock: socket.socket,
+    reader: _shared.Reader,
+    queue: SimpleQueue[Any],
+    reports: SimpleQueue[Any],
+) -> None:
     """Hears what the process says until it is gone."""
     try:
         while (got := _shared.receive(sock)) is not None:
             message, fds = got
             if message[0] == "element":
                 message = (*message[:2], reader.element(message[2], fds))
-            queue.put(message)
+            (reports if message[0] == "report" else queue).put(message)
     except OSError:
         pass
     except Exception as e:
         queue.put(("failed", f"{type(e).__name__}: {e}"))
-    queue.put(("gone",))
+    queue.put(_GONE)
+    reports.put(_GONE)
 
 
 def _end(child: subprocess.Popen[bytes], sock: socket.socket, owner: int) -> None:
@@ -123,9 +136,10 @@ class ProcessPass:
         if MARK in os.environ:
             raise RuntimeError(
                 "iterator(process=True) was called while such a process was being started: the "
-                "script has no guard\n  hint: if __name__ == '__main__': around what it runs"
+                "script has no guard\n  hint: if __name__ == '__main__': around what it runs, or "
+                "in a module of their own the classes that functions of the pipeline use"
             )
-        data = _pickled(plan)
+        data, script = _pickled(plan)
         # The pass is begun here, so that it takes its place among the epochs of the dataset, and
         # handed on before it has read anything.
         begun = plan.iterate(state)
@@ -133,16 +147,17 @@ class ProcessPass:
         self._warnings = begun.take_warnings()
         begun.close()
         self._owner = os.getpid()
-        self._child, self._sock = _start(data, self._state)
+        self._child, self._sock = _start(data, script, self._state)
         self._reader = _shared.Reader()
         self._queue: SimpleQueue[Any] = SimpleQueue()
-        self._waiting: list[Any] = []
+        self._reports: SimpleQueue[Any] = SimpleQueue()
+        # One reader at a time asks and takes the answer; reports are answers of their own.
+        self._reading, self._reporting = threading.Lock(), threading.Lock()
         self._asked = False
         self._report: Any = None
         self._over: Exception | bool = False
-        threading.Thread(
-            target=_listen, args=(self._sock, self._reader, self._queue), daemon=True
-        ).start()
+        args = self._sock, self._reader, self._queue, self._reports
+        threading.Thread(target=_listen, args=args, daemon=True).start()
         self._close = weakref.finalize(self, _end, self._child, self._sock, self._owner)
 
     @property
@@ -165,11 +180,23 @@ class ProcessPass:
         with suppress(OSError):
             _shared.send(self._sock, message)
 
-    def _heard(self) -> Any:
-        return self._waiting.pop(0) if self._waiting else self._queue.get()
+    def _heard(self, queue: SimpleQueue[Any]) -> Any:
+        dead = False
+        while True:
+            with suppress(Empty):
+                return queue.get(timeout=_LOOK)
+            if dead:
+                return _GONE
+            dead = self._child.poll() is not None
 
     def next(self) -> list[_native.Value] | None:
         """Returns the values of the next element; ``None`` at the end."""
+        if os.getpid() != self._owner:
+            self._check()
+        with self._reading:
+            return self._next()
+
+    def _next(self) -> list[_native.Value] | None:
         self._check()
         if self._over:
             return None
@@ -178,23 +205,26 @@ class ProcessPass:
             self._tell("ask", [freed.popleft() for _ in range(len(freed))])
             # An interrupt leaves the answer to the next call.
             self._asked = True
-        message = self._heard()
+        message = self._heard(self._queue)
         self._asked = False
         if message[0] == "element":
             _, self._state, values = message
             found: list[_native.Value] = values
             return found
         if message[0] == "error":
-            _, self._state, error = message
-            raise pickle.loads(error)
+            _, self._state, sent = message
+            error, cause = pickle.loads(sent)
+            raise error from cause
         if message[0] == "end":
             _, self._state, self._report, self._warnings = message
             self._over = True
             self._close()
             return None
-        self._over = self._death(message)
+        # Another thread may have closed the pass meanwhile.
+        self._over = self._over or self._death(message)
         self._close()
-        raise self._over
+        self._check()
+        return None
 
     def _death(self, message: Any) -> Exception:
         if message[0] == "failed":
@@ -231,14 +261,14 @@ class ProcessPass:
             return found
         if self._over:
             raise CancelledError("the iterator was closed")
-        self._tell("report")
-        while (message := self._queue.get())[0] not in ("report", "end", "gone", "failed"):
-            self._waiting.append(message)
-        if message[0] != "report":
-            self._waiting.append(message)
-        if message[0] in ("gone", "failed"):
+        with self._reporting:
+            self._tell("report")
+            message = self._heard(self._reports)
+        if message == _GONE:
+            # Whoever asks again is told so, too.
+            self._reports.put(_GONE)
             raise self._death(message)
-        counted: tuple[list[dict[str, Any]], float] = message[1 if message[0] == "report" else 2]
+        counted: tuple[list[dict[str, Any]], float] = message[1]
         return counted
 
     def take_warnings(self) -> list[str]:

@@ -259,6 +259,17 @@ def test_calls_are_made_for_what_is_asked_for(
         assert f.seen == [i % 100 for i in range(calls)]
 
 
+@pytest.mark.parametrize("parallel", [None, 1, 4, gm.data.AUTOTUNE])
+@pytest.mark.parametrize("deterministic", [None, False])
+def test_parallel_calls_keep_the_order(parallel: Any, deterministic: Any) -> None:
+    f = Counting()
+    ds = D.range(100).map(
+        lambda x: gm.numpy_function(f, [x + 1], gm.int64) - 10, parallel, deterministic
+    )
+    assert numbers(ds.batch(50)) == [[*range(0, 500, 10)], [*range(500, 1000, 10)]]
+    assert f.seen == list(range(1, 101))
+
+
 @pytest.mark.parametrize("ahead", [1, 2, 5])
 def test_prefetch_runs_as_far_ahead_as_it_says(ahead: int) -> None:
     f = Counting()
@@ -344,6 +355,7 @@ def test_exceptions_take_the_place_of_the_element(api: str, raised: Exception, k
     assert "test_python_calls.py" in text and "raise self.fail[int(x)].with_traceback(None)" in text
     assert f"while running {api} (test_python_calls.py:" in text and f"in map ({api})" in text
     assert "gristmill/_calls.py" not in text
+    assert e.value.__cause__ is raised
     assert int(next(it)) == 20 and next(it, None) is None
     assert f.seen == [0, 1, 2]
     f.seen.clear()
