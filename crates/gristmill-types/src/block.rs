@@ -253,6 +253,27 @@ impl Block {
         }
     }
 
+    /// Consecutive blocks as one, sharing their memory. Only the last may have an error.
+    #[must_use]
+    pub fn joined(mut parts: Vec<Self>) -> Self {
+        if parts.len() == 1
+            && let Some(only) = parts.pop()
+        {
+            return only;
+        }
+        let failed = parts.last_mut().and_then(|p| p.failed.take());
+        parts.retain(|p| p.len > 0);
+        let width = parts.first().map_or(0, |p| p.columns.len());
+        let rows = |c: usize| parts.iter().flat_map(move |p| (0..p.len).map(move |i| p.columns[c].get(i)));
+        let columns = (0..width).map(|c| Column::Varied(rows(c).collect())).collect();
+        let ids = if parts.iter().all(|p| matches!(p.ids, Ids::None)) {
+            Ids::None
+        } else {
+            Ids::List(parts.iter().flat_map(|p| (0..p.len).map(|i| p.ids.get(i))).collect())
+        };
+        Self { len: parts.iter().map(|p| p.len).sum(), columns, ids, failed }
+    }
+
     /// Only the elements at these positions (ascending); the error stays last.
     ///
     /// # Errors
@@ -279,6 +300,30 @@ impl Block {
 mod tests {
     use super::*;
     use crate::Shape;
+
+    #[test]
+    fn joined_blocks_are_their_elements_in_order() {
+        let part = |values: &[i64], first| {
+            Block::new(
+                values.len(),
+                vec![Column::Uniform(Tensor::vector(values))],
+                Ids::Run { root: Key(9), first },
+            )
+        };
+        let mut last = part(&[7], 3);
+        last.failed = Some(Error::invalid("x"));
+        let all = Block::joined(vec![part(&[4, 5], 0), part(&[6], 2), last.clone()]);
+        assert_eq!((all.len, all.outcomes()), (4, 5));
+        let values: Vec<Value> = (0..4).map(|i| all.columns[0].get(i)).collect();
+        assert_eq!(values, [4i64, 5, 6, 7].map(|x| Value::Tensor(Tensor::scalar(x))));
+        assert_eq!((0..4).map(|i| all.ids.key(i)).collect::<Vec<_>>(), [0, 1, 2, 3].map(|i| Key(9).at(i)));
+        let end = Block::joined(vec![part(&[4], 0), Block::error(Error::invalid("y"))]);
+        assert_eq!((end.len, end.outcomes(), end.columns[0].len()), (1, 2, 1));
+        assert!(matches!(Block::joined(vec![last]).columns[0], Column::Uniform(_)));
+        let none =
+            Block::joined(vec![Block::new(1, Vec::new(), Ids::None), Block::new(2, Vec::new(), Ids::None)]);
+        assert_eq!((none.len, none.ids), (3, Ids::None));
+    }
 
     #[test]
     fn select_keeps_values_ids_and_error() {

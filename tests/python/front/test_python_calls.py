@@ -312,6 +312,26 @@ def test_the_lock_is_taken_once_per_block() -> None:
     assert "lock was taken 4 times" in text
 
 
+@pytest.mark.parametrize("parallel", [None, 2])
+def test_slow_native_steps_before_it_make_no_more_crossings(parallel: Any) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (600, 600, 3), np.uint8)
+    photo = gm.io.encode_jpeg(pixels).numpy()
+    f = Counting()
+
+    def load(x: Any, jpeg: Any) -> Any:
+        image = gm.io.decode_jpeg(jpeg)
+        return gm.numpy_function(f, [x + gm.cast(image[0, 0, 0], gm.int64) * 0], gm.int64)
+
+    for shift in (0, 1):
+        f.seen.clear()
+        ds = D.zip((D.range(40), D.from_tensors(photo).repeat())).map(load, parallel)
+        it = iter((ds.map(lambda x: x + 1) if shift else ds).batch(10))
+        assert numbers(it) == [[10 * i + shift for i in range(a, a + 10)] for a in (0, 10, 20, 30)]
+        stage = stages(it)["map (numpy_function)"]
+        assert (stage["foreign_calls"], stage["foreign_holds"]) == (40, 4)
+        assert f.seen == list(range(40))
+
+
 def test_filter_and_cond_and_interleave() -> None:
     f = Counting()
     kept = D.range(10).filter(lambda x: gm.numpy_function(lambda v: v % 3 == 0, [x], gm.bool))

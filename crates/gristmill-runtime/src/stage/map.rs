@@ -20,6 +20,8 @@ pub(crate) const TARGET_NS: u64 = 1_000_000;
 /// Work below this is done on the spot: handing it to a worker costs more, in ns.
 pub(crate) const INLINE_NS: u64 = 60_000;
 
+/// Blocks are put together up to about so many bytes.
+const GATHERED: usize = 32 << 20;
 /// Blocks of fewer bytes are computed without asking the system for page faults.
 const COUNTED: usize = 4096;
 
@@ -45,10 +47,15 @@ impl Pace {
         self.ns = if self.ns < 0.0 { each } else { self.ns * 0.75 + each * 0.25 };
     }
 
+    /// Whether nothing is known.
+    pub(crate) fn is_new(&self) -> bool {
+        self.ns < 0.0
+    }
+
     /// Elements that take about `target` ns, a power of two so that blocks come in few sizes and their memory is used
     /// again; 1 while nothing is known.
     pub(crate) fn block(&self, target: u64) -> usize {
-        if self.ns < 0.0 {
+        if self.is_new() {
             return 1;
         }
         let most = ((target as f64 / self.ns.max(0.1)) as usize).clamp(1, 16_384);
@@ -140,13 +147,33 @@ impl MapStage {
         }
     }
 
+    /// As many elements as are wanted, however small the blocks are in which the input gives them: a lock that is
+    /// taken per block is worth a large one.
+    fn gather(&mut self, want: usize) -> Option<Block> {
+        let mut parts = vec![self.input.next(want)?];
+        let (mut count, mut bytes) = (parts[0].outcomes(), parts[0].byte_len());
+        while count < want
+            && bytes < GATHERED
+            && parts.last().is_some_and(|p| p.failed.is_none())
+            && !self.env.shared.is_cancelled()
+        {
+            let Some(block) = self.input.next(want - count) else { break };
+            count += block.outcomes();
+            bytes += block.byte_len();
+            parts.push(block);
+        }
+        Some(Block::joined(parts))
+    }
+
     /// Computes on the spot while that is cheaper than handing it over.
     fn inline(&mut self, want: usize) -> Option<Block> {
         note_position(&*self.input, &mut self.ready_before);
         self.ready_used = 0;
-        // A lock that is taken per block is worth a large one.
-        let n = if self.work.code.is_foreign() { want } else { want.min(self.pace.block(TARGET_NS)) };
-        let block = self.input.next(n)?;
+        let block = if self.work.code.is_foreign() {
+            self.gather(want)?
+        } else {
+            self.input.next(want.min(self.pace.block(TARGET_NS)))?
+        };
         let (count, start) = (block.len, Instant::now());
         apply(&self.work, &mut self.scratch, &block, &mut self.ready);
         self.pace.learn(count.max(1), u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
@@ -163,9 +190,11 @@ impl Stage for MapStage {
         if let Some(block) = self.take(want) {
             return Some(block);
         }
-        // The thread that asks calls functions outside the engine, never a worker: others wait for those.
-        let cheap =
-            self.work.code.is_foreign() || self.pace.cost(self.pace.block(TARGET_NS).min(want)) < INLINE_NS;
+        // What calls functions outside the engine is asked once for all that is wanted, also to learn the pace.
+        let blind = self.env.lazy && self.pace.is_new();
+        // The thread that asks calls such functions itself, never a worker: others wait for those.
+        let cheap = self.work.code.is_foreign()
+            || !blind && self.pace.cost(self.pace.block(TARGET_NS).min(want)) < INLINE_NS;
         if self.pending.is_empty() {
             if self.ended {
                 return None;
@@ -176,7 +205,7 @@ impl Stage for MapStage {
         }
         // What turned out to be cheap is not handed over any more once the workers are through.
         while !cheap && !self.ended && self.pending.len() < self.limit && !self.env.shared.is_cancelled() {
-            let size = self.pace.block(TARGET_NS);
+            let size = if blind { want.div_ceil(self.limit) } else { self.pace.block(TARGET_NS) };
             let room = match self.env.lazy {
                 true => want.saturating_sub(self.pending.iter().map(|p| p.outcomes).sum()),
                 false => size,

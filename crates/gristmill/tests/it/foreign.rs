@@ -100,7 +100,7 @@ fn the_lock_is_held_once_per_batch_and_calls_are_in_order() {
         let want: Vec<i64> = (0..12).map(|x| 2 * (x + shift) - 3 * shift).collect();
         assert_eq!(numbers(&plan).concat(), want);
         assert_eq!(f.seen(), (shift..12 + shift).collect::<Vec<_>>());
-        assert_eq!(f.holds.swap(0, SeqCst), 3);
+        assert_eq!(f.holds.swap(0, SeqCst), 3, "native ops around it: {native}");
     }
 }
 
