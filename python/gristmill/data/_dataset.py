@@ -353,9 +353,8 @@ class Dataset(Sources, KerasAdapter):
             state: What `Iterator.state` of a pass over the same plan returned: the pass goes on
                 where that one was. Without it the pass is new.
             process: Whether a process of its own makes the elements, two ahead of the reader, and
-                hands them over in shared memory. Python functions then hold up this interpreter no
-                more; what they close over must be picklable. A cache lives as long as the pass.
-                Linux only.
+                hands them over in shared memory: Python functions do not hold up this interpreter.
+                What they close over must be picklable; caches end with the pass. Linux only.
 
         Raises:
             TypeError: If the dataset cannot be sent to another process.
