@@ -175,6 +175,30 @@ def test_the_end_of_the_program_ends_the_process(name: str) -> None:
     assert expected == 1 or err == ""
 
 
+THREAD = """
+import threading
+made = []
+nothing = D.range(10**12).filter(lambda x: x < 0)
+def begin():
+    made.append(ds.iterator(process=True))
+    made.append(nothing.iterator(process=True))
+t = threading.Thread(target=begin)
+t.start()
+t.join()
+next(made[0])
+print(made[0]._native.pid, made[1]._native.pid, flush=True)
+time.sleep(1)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_processes_that_a_thread_began_end_with_the_program() -> None:
+    code, out, err = child.run(HEAD + THREAD)
+    assert (code, err) == (-signal.SIGKILL, "")
+    pids = [int(pid) for pid in out.split()]
+    assert len(pids) == 3 and all(gone(pid) for pid in pids)
+
+
 def test_ctrl_c_of_the_whole_group() -> None:
     import subprocess
 
