@@ -129,6 +129,8 @@ def main(fd: int) -> None:
     except Exception as e:
         _shared.send(sock, ("failed", f"{type(e).__name__}: {e}"))
         return
+    # The script was imported, if at all: programs that the user's functions start are others.
+    os.environ.pop(MARK, None)
     serving = _Serving(sock, pass_, begin["ahead"])
     threading.Thread(target=serving.listen, daemon=True).start()
     serving.run()

@@ -48,6 +48,24 @@ def test_a_batch_is_one_global_array_over_eight_devices(split):
     assert float(jax.jit(lambda v: v.sum())(x)) == 16.0 * sum(range(16, 32))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="memfd is Linux's")
+@pytest.mark.parametrize("spread", [False, True])
+def test_batches_of_another_process_stay_as_they_are(split, spread):
+    """Arrays over shared memory are not written to as long as somebody has them."""
+    ds = rows(30 * 16, 16, width=2048)
+    held = list(ds.to_jax(split if spread else None, process=True))
+    assert len(held) == 30
+    for i, (x, y) in enumerate(held):
+        assert np.asarray(y).tolist() == list(range(16 * i, 16 * i + 16))
+        assert np.array_equal(np.asarray(x), np.repeat(np.asarray(y), 2048).reshape(16, 2048))
+    it = ds.to_jax(process=True)
+    next(it)
+    state = it.state()
+    it.close()
+    again = [int(y[0]) for _, y in ds.to_jax(state=state, process=True)]
+    assert again == list(range(16, 30 * 16, 16))
+
+
 def test_the_shards_lie_in_the_pipelines_memory(split):
     """All eight parts are where the batch was made: nothing was copied."""
     host = []

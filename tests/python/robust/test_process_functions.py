@@ -125,6 +125,15 @@ print([int(x) for x in ds.batch(30).iterator(process=True).__next__()])
 """
 
 
+def inner(x: Any) -> Any:
+    ds = through(lambda y: y + 1, int(x) + 2)
+    return np.int64(sum(numbers(ds.iterator(process=True))))
+
+
+def test_functions_may_begin_such_a_pass_themselves() -> None:
+    assert numbers(through(inner, 2).iterator(process=True)) == [3, 6]
+
+
 @pytest.mark.parametrize("how", ["file", "-c"])
 def test_a_script_needs_no_guard(tmp_path: Path, how: str) -> None:
     code = SCRIPT.format(more="import numpy as np", f="lambda v: np.int64(helper(v))")
