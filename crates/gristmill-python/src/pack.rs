@@ -104,7 +104,7 @@ impl<'py> Packer<'py> {
             Op::Prefetch(t) => object(py, (t.buffer,)),
             Op::WithOptions(t) => {
                 let o = &t.options;
-                object(py, (o.deterministic, o.ram_budget, o.threads, o.optimize))
+                object(py, (o.deterministic, o.ram_budget, o.threads, o.optimize, o.fast_images))
             }
             Op::Zip(t) => object(py, (nest(py, &t.structure)?,)),
             Op::Enumerate(t) => object(py, (t.start,)),

@@ -128,8 +128,9 @@ impl Unpacker {
             }
             "prefetch" => node::Prefetch { buffer: numbers.extract::<(Option<u64>,)>()?.0 }.into(),
             "with_options" | "options" => {
-                let (deterministic, ram_budget, threads, optimize) = numbers.extract()?;
-                node::WithOptions { options: Options { deterministic, ram_budget, threads, optimize } }.into()
+                let (deterministic, ram_budget, threads, optimize, fast_images) = numbers.extract()?;
+                let options = Options { deterministic, ram_budget, threads, optimize, fast_images };
+                node::WithOptions { options }.into()
             }
             "zip" => node::Zip { structure: numbers.extract::<(Nest,)>()?.0.0 }.into(),
             "enumerate" => node::Enumerate { start: numbers.extract::<(i64,)>()?.0 }.into(),

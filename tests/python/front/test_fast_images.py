@@ -2,6 +2,7 @@
 
 import io
 import os
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -268,6 +269,23 @@ def test_a_cache_holds_the_elements_of_one_mode(first, part):
     for mode in (second, first, second):
         got = values(under(cached, mode))
         assert all(np.array_equal(a, b) for a, b in zip(got, every[mode], strict=True))
+
+
+def test_a_pickled_dataset_keeps_its_mode():
+    ds = of([photo()]).map(resized([40, 50]))
+    for mode in ("exact", "fast"):
+        copy = pickle.loads(pickle.dumps(under(ds, mode)))
+        assert np.array_equal(values(copy)[0], values(under(ds, mode))[0])
+    assert "scale_image_decode" in copy.explain()
+
+
+def test_functions_within_interleave():
+    photos = [photo(seed=i) for i in range(3)]
+    ds = of(photos).interleave(lambda c: Dataset.from_tensors(c).map(resized([40, 50])))
+    fast = under(ds, "fast")
+    assert "scale_image_decode" in fast.explain()
+    reference = values(under(of(photos).map(resized([40, 50])), "fast"))
+    assert all(map(np.array_equal, values(fast), reference))
 
 
 def test_options_hold_for_the_whole_dataset():

@@ -116,7 +116,7 @@ fn rules_leave_it_in_its_place() {
         counter: Arc::default(),
     };
     let plan = batched(&maps.then(shuffle).unwrap(), 2);
-    for rule in rules() {
+    for rule in rules(&Options::default()) {
         let (after, times) = apply_rule(&plan, rule).unwrap();
         assert_eq!(times, usize::from(rule.name() == "split_foreign"), "{}", rule.name());
         assert_eq!(after.impure_ops(), plan.impure_ops());
@@ -125,7 +125,7 @@ fn rules_leave_it_in_its_place() {
     let names: Vec<&str> = whole.lines().map(|l| l.trim().split('(').next().unwrap()).collect();
     assert_eq!(names, ["prefetch", "batch", "shuffle", "map", "map", "map", "map", "range"]);
     // A map of nothing else is not taken apart, and one without is left alone.
-    let split = rules().into_iter().find(|r| r.name() == "split_foreign").unwrap();
+    let split = rules(&Options::default()).into_iter().find(|r| r.name() == "split_foreign").unwrap();
     assert_eq!(apply_rule(&mapped(&range(9), &f, false), split).unwrap().1, 0);
     assert_eq!(apply_rule(&range(9), split).unwrap().1, 0);
 }
