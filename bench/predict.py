@@ -211,7 +211,7 @@ def check(seed: int, reps: int, seconds: float) -> float | None:
     elements = sized(steps, seconds)
     ds = build(steps, elements)
     first = model.run(ds)
-    stage = model.limiting(first)
+    stage = model.forecast(first).limiting()
     group = matched(steps, first, stage)
     if group is None:
         names = [s["name"] for s in first.stages]
@@ -228,7 +228,7 @@ def check(seed: int, reps: int, seconds: float) -> float | None:
     for _ in range(reps):
         counted = model.run(ds)
         whole.append(counted.seconds)
-        predicted.append(model.without(counted, stage))
+        predicted.append(model.forecast(counted).without(stage))
         measured.append(model.run(rest).seconds)
     w, p, m = (statistics.median(v) for v in (whole, predicted, measured))
     error = (p - m) / w

@@ -49,22 +49,22 @@ def one(workload: str, variant: str, folder: Path, cores: int) -> None:
     # The first pass loads files and learns.
     model.run(dataset)
     counted = model.run(dataset)
-    work = model.loads(counted)
+    work = model.forecast(counted)
     names = [s["name"] for s in counted.stages]
-    threads: dict[int, tuple[float, dict[str, float]]] = {}
-    for name, seconds, thread in zip(names, work.stages, work.threads, strict=True):
+    threads: dict[str, tuple[float, dict[str, float]]] = {}
+    for name, seconds, thread in zip(names, work.work, work.threads, strict=True):
         total, stages = threads.get(thread, (0.0, {}))
         stages[name] = stages.get(name, 0.0) + seconds
         threads[thread] = (total + seconds, stages)
-    total, stages = threads.get(model.ASKING, (0.0, {}))
-    threads[model.ASKING] = (total + work.outside, {**stages, "handing over": work.outside})
-    all_work = sum(work.stages) + work.outside
+    total, stages = threads.get("asking", (0.0, {}))
+    threads["asking"] = (total + work.outside, {**stages, "handing over": work.outside})
+    all_work = sum(work.work) + work.outside
     alone = {}
     for thread, (_, stages) in threads.items():
-        if thread != model.SHARED:
+        if thread != "shared":
             for name, seconds in stages.items():
                 alone[name] = alone.get(name, 0.0) + seconds / all_work
-    most = max(total for thread, (total, _) in threads.items() if thread != model.SHARED) / all_work
+    most = max(total for thread, (total, _) in threads.items() if thread != "shared") / all_work
     result = {
         "seconds": counted.seconds,
         "cpu": counted.cpu,

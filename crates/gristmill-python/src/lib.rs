@@ -9,6 +9,7 @@ mod dlpack;
 mod error;
 mod example;
 mod files;
+mod forecast;
 mod graph;
 mod iterator;
 mod memory;
@@ -33,6 +34,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<files::RecordWriter>()?;
     m.add_class::<plan::PyPlan>()?;
     m.add_class::<iterator::PyIterator>()?;
+    m.add_class::<forecast::PyForecast>()?;
     call::add(m)?;
     op::add(m)?;
     example::add(m)?;

@@ -4,6 +4,7 @@
 //! Kernels reach this crate through the registry of `gristmill-plan`; it never names an op.
 
 pub mod env;
+pub mod forecast;
 pub mod interrupt;
 mod io;
 pub mod iterator;

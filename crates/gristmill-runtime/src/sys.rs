@@ -28,6 +28,33 @@ pub(crate) fn page_faults() -> u64 {
     0
 }
 
+/// CPU seconds of the process so far; 0 where the system does not tell.
+pub(crate) fn process_seconds() -> f64 {
+    #[cfg(unix)]
+    return clock(libc::CLOCK_PROCESS_CPUTIME_ID);
+    #[cfg(not(unix))]
+    0.0
+}
+
+/// CPU seconds of the calling thread so far; 0 where the system does not tell.
+pub(crate) fn thread_seconds() -> f64 {
+    #[cfg(unix)]
+    return clock(libc::CLOCK_THREAD_CPUTIME_ID);
+    #[cfg(not(unix))]
+    0.0
+}
+
+#[cfg(unix)]
+fn clock(which: libc::clockid_t) -> f64 {
+    // SAFETY: all zero is a valid timespec, and clock_gettime writes one to the address given.
+    let time = unsafe {
+        let mut time: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(which, &raw mut time);
+        time
+    };
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
 /// 64 bits from the operating system.
 ///
 /// # Errors

@@ -1,10 +1,10 @@
 //! `gristmill bench`.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use gristmill::plan::Attr;
+use gristmill::runtime::forecast::{Forecast, Meter};
 use gristmill::types::{DType, PartialShape};
 use gristmill::{Dataset, f};
 use gristmill_tools::info::{FeatureInfo, FileInfo, InfoOptions, info};
@@ -29,7 +29,8 @@ const WANT: usize = 1024;
 #[command(
     after_help = "Reads the files through the same pipeline that a training would use: reading alone, with \
     parsing, and with decoding where there are images. Files are looked at first to find their features, so that \
-    small ones are in memory when the measurement begins. Small files are passed over again and again for a second: \
+    small ones are in memory when the measurement begins. The bottleneck is the stage that the others wait for; what \
+    is expected without it supposes that the rest goes on as it did. Small files are passed over again and again for a second: \
     what takes less cannot be measured.\n\nExamples:\n  \
     gristmill bench 'data/*.tfrecord'\n  \
     gristmill bench data --seconds 10 --repeat 3"
@@ -61,10 +62,12 @@ struct Measured {
     records_per_second: f64,
     /// Bytes of what was read, for a pass that was not stopped: of the files.
     megabytes_per_second: f64,
-    /// The stage with the most work.
-    limiting_stage: String,
+    /// The stage without which reading would be fastest; `null` where taking the elements is what limits.
+    limiting_stage: Option<String>,
     /// Work of that stage, in seconds of one thread.
     busy_seconds: f64,
+    /// What is expected without that stage.
+    records_per_second_without: f64,
 }
 
 impl Args {
@@ -117,7 +120,7 @@ impl Args {
         let limit = Duration::from_secs(self.seconds);
         let started = Instant::now();
         let (mut passes, mut records, mut read_bytes) = (0, 0, 0);
-        let mut busy = BTreeMap::<String, u64>::new();
+        let mut meter = Meter::start();
         while passes == 0 || (records > 0 && started.elapsed() < limit.min(MEASURED_LEAST)) {
             passes += 1;
             let mut pass = dataset.iter()?;
@@ -136,14 +139,12 @@ impl Args {
                     break;
                 }
             }
-            for stage in pass.report().0 {
-                *busy.entry(stage.name).or_default() += stage.busy_ns;
-            }
+            meter.add(&pass.report().0);
         }
         let seconds = started.elapsed().as_secs_f64().max(1e-9);
-        let limiting = busy.into_iter().max_by_key(|stage| stage.1);
+        let forecast = Forecast::new(&meter.counted());
+        let limiting = forecast.limiting();
         let read_bytes = if read_bytes > 0 { read_bytes as f64 } else { records as f64 * per_record };
-        let (limiting_stage, busy_ns) = limiting.unwrap_or_default();
         Ok(Measured {
             what,
             passes,
@@ -151,8 +152,9 @@ impl Args {
             seconds,
             records_per_second: records as f64 / seconds,
             megabytes_per_second: read_bytes / seconds / 1e6,
-            limiting_stage,
-            busy_seconds: busy_ns as f64 / 1e9,
+            limiting_stage: forecast.name(limiting).map(str::to_owned),
+            busy_seconds: forecast.work.get(limiting).copied().unwrap_or(forecast.outside),
+            records_per_second_without: records as f64 / forecast.without(limiting).max(1e-9),
         })
     }
 }
@@ -169,9 +171,12 @@ fn show(measured: &Measured, cx: &mut Context<'_>) {
     if measured.passes > 1 {
         line += &format!(" ({} passes)", grouped(measured.passes));
     }
-    if !measured.limiting_stage.is_empty() {
-        line += &format!("  most work: {} ({:.2} s)", measured.limiting_stage, measured.busy_seconds);
-    }
+    let stage = measured.limiting_stage.as_deref().unwrap_or("taking the records");
+    line += &format!(
+        "  bottleneck: {stage} ({:.2} s of work), without it about {} records/s",
+        measured.busy_seconds,
+        grouped(measured.records_per_second_without as u64)
+    );
     cx.line(line);
     cx.screen.flush();
 }

@@ -122,6 +122,9 @@ fn bench_measures_reading_and_parsing() {
     assert_eq!(levels, [&json!("read"), &json!("read, parse")]);
     for level in report.as_array().unwrap() {
         assert!(level["records"].as_u64().unwrap() >= 1000, "{level}");
+        let [with, without] =
+            ["records_per_second", "records_per_second_without"].map(|name| level[name].as_f64().unwrap());
+        assert!(with <= without * 1.001 && level["busy_seconds"].as_f64().unwrap() > 0.0, "{level}");
     }
 }
 
