@@ -58,12 +58,14 @@ impl Plan {
     /// A number that differs between plans that may give different elements. Seeds drawn by the
     /// operating system do not enter: a saved state brings its own.
     pub fn fingerprint(&self) -> u64 {
-        let mut hash = Fnv::default();
-        hash_plan(self, &mut hash);
-        if self.options().fast_images == Some(true) {
-            hash.field(b"fast_images");
-        }
-        hash.value()
+        *self.fingerprint.get_or_init(|| {
+            let mut hash = Fnv::default();
+            hash_plan(self, &mut hash);
+            if self.options().fast_images == Some(true) {
+                hash.field(b"fast_images");
+            }
+            hash.value()
+        })
     }
 }
 

@@ -24,7 +24,8 @@ pub struct DatasetIterator {
     feed: Feed,
     shared: Arc<Shared>,
     draws: Arc<Draws>,
-    fingerprint: u64,
+    /// As it was written: states have its fingerprint, which is not asked for before the first of them.
+    plan: Plan,
     owner: u32,
     started: Instant,
     /// Elements read at a time for a reader of single ones: no more than it asks for where functions outside the
@@ -133,7 +134,7 @@ impl DatasetIterator {
             feed: Feed::new(stage),
             shared,
             draws,
-            fingerprint: plan.fingerprint(),
+            plan: plan.clone(),
             owner: std::process::id(),
             started: Instant::now(),
             ahead: if plan.foreign { 1 } else { 4096 },
@@ -208,7 +209,7 @@ impl DatasetIterator {
     /// The position after the last element given, in some hundred bytes: no data.
     pub fn state(&self) -> Vec<u8> {
         let mut w = StateWriter::default();
-        w.u64(self.fingerprint);
+        w.u64(self.plan.fingerprint());
         w.u64(self.shared.iteration);
         w.u64(self.shared.entropy);
         let bases = self.draws.bases();
