@@ -152,7 +152,7 @@ impl Stage for TensorsStage {
         if std::mem::replace(&mut self.given, true) {
             return None;
         }
-        let columns = self.values.iter().map(|v| Column::from_values(vec![v.clone()])).collect();
+        let columns = self.values.iter().map(column_of_one).collect();
         let block = Block::new(1, columns, ids(&self.env, self.root, 0));
         self.stats.block(&block);
         Some(block)
@@ -165,6 +165,15 @@ impl Stage for TensorsStage {
     fn restore(&mut self, from: &mut StateReader<'_>) -> Result<()> {
         self.given = from.bool()?;
         Ok(())
+    }
+}
+
+/// A column of one value, of a tensor without a copy: a large one may be repeated often.
+fn column_of_one(value: &Value) -> Column {
+    let row = |t: &Tensor| t.reshaped(t.shape().prepend(1)?);
+    match value {
+        Value::Tensor(t) => row(t).map_or_else(|_| Column::Varied(vec![value.clone()]), Column::Uniform),
+        _ => Column::Varied(vec![value.clone()]),
     }
 }
 
