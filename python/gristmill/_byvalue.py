@@ -12,6 +12,7 @@ import dis
 import importlib
 import io
 import marshal
+import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -20,8 +21,11 @@ from typing import Any
 
 _MAIN = "__main__"
 
-#: Names that functions without a module to import look up, by the name of the module they had.
-_spaces: dict[str, dict[str, Any]] = {}
+#: What stands for the names that functions without a module to import look up: what was pickled,
+#: and which of the namespaces in it.
+_Space = tuple[bytes, int]
+
+_spaces: dict[_Space, dict[str, Any]] = {}
 
 
 def dumps(what: Any) -> tuple[bytes, bool]:
@@ -30,7 +34,7 @@ def dumps(what: Any) -> tuple[bytes, bool]:
     It does if there are objects of classes of the script, which do not travel.
     """
     out = io.BytesIO()
-    pickler = _Pickler(out, 5)
+    pickler = _Pickler(out)
     pickler.dump(what)
     return out.getvalue(), pickler.needs_main
 
@@ -40,9 +44,18 @@ class _Pickler(pickle.Pickler):
 
     needs_main = False
 
+    def __init__(self, out: io.BytesIO) -> None:
+        super().__init__(out, 5)
+        self._token = os.urandom(8)
+        # The functions that are pickled keep their namespaces alive, and so the numbers their own.
+        self._spaces: dict[int, int] = {}
+
+    def _space(self, func: FunctionType) -> _Space:
+        return self._token, self._spaces.setdefault(id(func.__globals__), len(self._spaces))
+
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, FunctionType) and not _is_found(obj):
-            return _reduced(obj)
+            return _reduced(obj, self._space(obj))
         if isinstance(obj, ModuleType):
             return importlib.import_module, (obj.__name__,)
         if isinstance(obj, CellType):
@@ -62,14 +75,17 @@ def _is_found(func: FunctionType) -> bool:
     return found is func
 
 
-def _reduced(func: FunctionType) -> tuple[Any, ...]:
-    module = func.__module__
-    known = sys.modules.get(module)
+def _reduced(func: FunctionType, space: _Space) -> tuple[Any, ...]:
+    # Not the module that it names: a wrapper names that of what it wraps.
+    home = func.__globals__.get("__name__", _MAIN)
+    known = sys.modules.get(home)
     # The names of a module that can be imported are there on the other side.
-    imported = module != _MAIN and known is not None and vars(known) is func.__globals__
+    imported = home != _MAIN and known is not None and vars(known) is func.__globals__
     used = {} if imported else _globals(func)
-    made = marshal.dumps(func.__code__), module, imported, func.__name__, func.__closure__
-    state = func.__qualname__, func.__defaults__, func.__kwdefaults__, used, func.__dict__
+    code = marshal.dumps(func.__code__)
+    made = code, home, None if imported else space, func.__name__, func.__closure__
+    names = func.__module__, func.__qualname__
+    state = *names, func.__defaults__, func.__kwdefaults__, used, func.__dict__
     return _function, made, state, None, None, _fill_function
 
 
@@ -105,22 +121,25 @@ def _fill_cell(cell: CellType, contents: tuple[Any, ...]) -> None:
 
 
 def _function(
-    code: bytes, module: str, imported: bool, name: str, closure: tuple[CellType, ...] | None
+    code: bytes,
+    home: str,
+    space: _Space | None,
+    name: str,
+    closure: tuple[CellType, ...] | None,
 ) -> FunctionType:
     """Returns a function whose values are still to come: they may refer to it."""
-    space: dict[str, Any]
-    if imported:
-        space = vars(importlib.import_module(module))
+    names: dict[str, Any]
+    if space is None:
+        names = vars(importlib.import_module(home))
     else:
-        space = _spaces.setdefault(module, {"__name__": module, "__builtins__": builtins})
-    made = FunctionType(marshal.loads(code), space, name, None, closure)
-    made.__module__ = module
-    return made
+        names = _spaces.setdefault(space, {"__name__": home, "__builtins__": builtins})
+    return FunctionType(marshal.loads(code), names, name, None, closure)
 
 
 def _fill_function(func: Callable[..., Any], state: tuple[Any, ...]) -> None:
     assert isinstance(func, FunctionType)
-    func.__qualname__, func.__defaults__, func.__kwdefaults__, used, attributes = state
+    func.__module__, func.__qualname__, func.__defaults__, func.__kwdefaults__ = state[:4]
+    used, attributes = state[4:]
     # A module that was imported has its names.
     if used:
         func.__globals__.update(used)

@@ -39,6 +39,11 @@ class Call:
         self.types = list(types)
         self.arrays = arrays
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Unpickled, perhaps in a process that made no call of its own."""
+        self.__dict__.update(state)
+        _end_with_the_program()
+
     def __call__(self, *values: _native.Value) -> list[_native.Value] | tuple[str, str, Exception]:
         """Calls the function; exceptions that are meant for the program pass through.
 
@@ -128,11 +133,17 @@ def _add_code(digest: Any, code: CodeType) -> None:
     for const in code.co_consts:
         if isinstance(const, CodeType):
             _add_code(digest, const)
-        elif isinstance(const, frozenset):
-            # Its order is another one in every process.
-            digest.update(repr(sorted(map(repr, const))).encode())
         else:
-            digest.update(repr(const).encode())
+            digest.update(_constant(const).encode())
+
+
+def _constant(const: Any) -> str:
+    """Returns a constant as text; the order of a set is another one in every process."""
+    if isinstance(const, tuple):
+        return f"({','.join(map(_constant, const))})"
+    if isinstance(const, frozenset):
+        return f"{{{','.join(sorted(map(_constant, const)))}}}"
+    return repr(const)
 
 
 def types_of(types: Any) -> list[DType]:

@@ -12,12 +12,15 @@ import os
 import pickle
 import socket
 import struct
+import sys
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from gristmill import _native
+from gristmill.errors import ResourceExhaustedError
 
 _HEAD = struct.Struct("<Q")
 #: Elements of fewer bytes travel in the message itself.
@@ -26,6 +29,23 @@ _SMALL = 16 << 10
 _ALIGN = 64
 #: Pieces of memory that are kept for the next elements.
 _KEEP = 4
+#: Pieces of memory at most: each is a mapping, and until Python 3.13 a file descriptor, on both
+#: sides. Elements beyond that travel in messages.
+_MOST = 1 << 14
+#: Part of the descriptors that a process may have which pieces may take.
+_PART = 4
+
+_forks = 0
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    # Nothing between the two runs without the other.
+    os.register_at_fork(before=_forked, after_in_parent=_forked)
 
 #: What a value looks like in a message: dtype, NumPy's name of it, shape and place in the shared
 #: memory; or the value itself.
@@ -73,20 +93,40 @@ def receive(sock: socket.socket) -> tuple[Any, list[int]] | None:
     return pickle.loads(body), fds
 
 
+def _mapped(fd: int, size: int, flags: int = 0) -> mmap.mmap:
+    flags |= mmap.MAP_SHARED
+    if sys.version_info >= (3, 13):
+        return mmap.mmap(fd, size, flags=flags, trackfd=False)
+    return mmap.mmap(fd, size, flags=flags)
+
+
 class Piece:
     """Shared memory for the values of one element, as the process that makes it has it."""
 
     def __init__(self, number: int, size: int) -> None:
         self.number = number
         self.size = size
-        self.fd = os.memfd_create("gristmill", os.MFD_CLOEXEC)
-        os.ftruncate(self.fd, size)
-        self.memory = mmap.mmap(self.fd, size)
-        self.sent = False
+        #: Open until it was sent.
+        self.fd: int | None = os.memfd_create("gristmill", os.MFD_CLOEXEC)
+        try:
+            os.ftruncate(self.fd, size)
+            self.memory = _mapped(self.fd, size)
+        except BaseException:
+            os.close(self.fd)
+            raise
 
-    def close(self) -> None:
-        """Gives up this process's hold of the memory."""
-        os.close(self.fd)
+    def handed(self) -> list[int]:
+        """Returns the descriptor to send and then to close, the first time."""
+        fds = [] if self.fd is None else [self.fd]
+        self.fd = None
+        return fds
+
+
+def _most() -> int:
+    import resource
+
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST if most == resource.RLIM_INFINITY else min(max(most // _PART, 1), _MOST)
 
 
 class Writer:
@@ -95,15 +135,26 @@ class Writer:
     def __init__(self) -> None:
         self._pieces: dict[int, Piece] = {}
         self._free: deque[int] = deque()
+        self._gone: list[int] = []
         self._next = 0
+        self._most = _most()
 
     def free(self, number: int) -> None:
-        """Notes that nobody looks at a piece any more."""
-        self._free.append(number)
+        """Notes that nobody looks at a piece any more; below 0, that a forked process may.
 
-    def _piece(self, size: int) -> tuple[Piece, list[int]]:
-        """Returns a piece that is large enough, and the numbers of those that are given up."""
-        gone = []
+        That one is ``~number``, and given up.
+        """
+        if number >= 0:
+            self._free.append(number)
+        elif self._pieces.pop(~number, None):
+            self._gone.append(~number)
+
+    def _piece(self, size: int) -> tuple[Piece | None, list[int]]:
+        """Returns a piece that is large enough, and the numbers of those that are given up.
+
+        There is none where there are too many, or the system gives no more.
+        """
+        gone, self._gone = self._gone, []
         fit = None
         for _ in range(len(self._free)):
             number = self._free.popleft()
@@ -112,17 +163,21 @@ class Writer:
                 fit = piece
             elif piece.size < size or len(self._free) >= _KEEP:
                 gone.append(number)
-                self._pieces.pop(number).close()
+                del self._pieces[number]
             else:
                 self._free.append(number)
-        if fit is None:
-            fit = Piece(self._next, -(-size // mmap.PAGESIZE) * mmap.PAGESIZE)
-            self._pieces[self._next] = fit
-            self._next += 1
+        if fit is None and len(self._pieces) < self._most:
+            with suppress(OSError):
+                fit = Piece(self._next, -(-size // mmap.PAGESIZE) * mmap.PAGESIZE)
+                self._pieces[self._next] = fit
+                self._next += 1
         return fit, gone
 
     def element(self, values: list[_native.Value]) -> tuple[tuple[Any, ...], list[int]]:
-        """Returns what to send of an element: piece, its size, leaves, pieces given up; and fds."""
+        """Returns what to send of an element: piece, its size, leaves, pieces given up; and fds.
+
+        The descriptors are the caller's to close once they were sent.
+        """
         size, places = 0, []
         for v in values:
             plain = v.kind == "dense" and v.dtype != "string" and v.nbytes > 0
@@ -132,6 +187,8 @@ class Writer:
         if size < _SMALL:
             return (None, 0, values, []), []
         piece, gone = self._piece(size)
+        if piece is None:
+            return (None, 0, values, gone), []
         leaves: list[Leaf] = []
         for v, at in zip(values, places, strict=True):
             if at < 0:
@@ -141,22 +198,30 @@ class Writer:
             target = np.frombuffer(piece.memory, array.dtype, array.size, at)
             np.copyto(target.reshape(array.shape), array)
             leaves.append((v.dtype, array.dtype.str, array.shape, at))
-        fds = [] if piece.sent else [piece.fd]
-        piece.sent = True
-        return (piece.number, piece.size, leaves, gone), fds
+        return (piece.number, piece.size, leaves, gone), piece.handed()
 
 
 class _Lease:
-    """Says that a piece is looked at; when it goes, the piece is free."""
+    """Says that a piece is looked at; when it goes, the piece is free.
 
-    __slots__ = ("_freed", "_number")
+    A process that was forked meanwhile may look at it longer: then it is not used again.
+    """
+
+    __slots__ = ("_forks", "_freed", "_number")
 
     def __init__(self, number: int, freed: deque[int]) -> None:
         self._number = number
         self._freed = freed
+        self._forks = _forks
 
     def __del__(self) -> None:
-        self._freed.append(self._number)
+        self._freed.append(self._number if self._forks == _forks else ~self._number)
+
+
+_FULL = (
+    "there is no room for one more element of another process: {}\n"
+    "  hint: hold fewer elements at a time, or allow more open files (ulimit -n)"
+)
 
 
 class Reader:
@@ -171,7 +236,11 @@ class Reader:
         self._pieces: dict[int, mmap.mmap] = {}
 
     def element(self, parts: tuple[Any, ...], fds: list[int]) -> list[_native.Value]:
-        """Returns the values of an element."""
+        """Returns the values of an element.
+
+        Raises:
+            ResourceExhaustedError: If this process can have no more descriptors or mappings.
+        """
         number, size, leaves, gone = parts
         for old in gone:
             # Its memory lives on as long as somebody looks at it.
@@ -180,9 +249,15 @@ class Reader:
             values: list[_native.Value] = leaves
             return values
         if fds:
-            flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
-            self._pieces[number] = mmap.mmap(fds[0], size, flags=flags)
-            os.close(fds[0])
+            try:
+                self._pieces[number] = _mapped(fds[0], size, getattr(mmap, "MAP_POPULATE", 0))
+            except OSError as e:
+                raise ResourceExhaustedError(_FULL.format(e)) from e
+            finally:
+                os.close(fds[0])
+        elif number not in self._pieces:
+            # The system leaves out the descriptors that a process has no room for.
+            raise ResourceExhaustedError(_FULL.format("its file descriptor could not be received"))
         memory = self._pieces[number]
         lease = _Lease(number, self.freed)
         made = []

@@ -40,6 +40,8 @@ class _Serving:
                 _shared.send(self.sock, message, fds)
             except OSError:
                 os._exit(0)
+        for fd in fds or ():
+            os.close(fd)
 
     def listen(self) -> NoReturn:
         """Hears what the other process wants; ends this one when that one is gone."""
@@ -54,7 +56,7 @@ class _Serving:
                     self.room += 1
                     self.changed.notify()
             else:
-                self.send(("report", self.pass_.report()))
+                self.send(("report", rest[0], self.pass_.report()))
         with contextlib.suppress(Exception):
             sys.stdout.flush()
         os._exit(0)
@@ -118,16 +120,19 @@ def main(fd: int) -> None:
     begin = got[0]
     if begin["die"]:
         _die_with(begin["parent"])
-    sys.path[:] = begin["path"]
     try:
         if begin["main"] is not None:
             from multiprocessing import spawn
 
             spawn.prepare(begin["main"])
         plan = pickle.loads(begin["plan"])
-        pass_ = plan.iterate(begin["state"])
     except Exception as e:
         _shared.send(sock, ("failed", f"{type(e).__name__}: {e}"))
+        return
+    try:
+        pass_ = plan.iterate(begin["state"])
+    except BaseException as e:
+        _shared.send(sock, ("refused", _pickled(e)))
         return
     # The script was imported, if at all: programs that the user's functions start are others.
     os.environ.pop(MARK, None)

@@ -11,12 +11,19 @@ use std::any::Any;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Which threads are in Python code, and whether any may still enter it.
+/// Who is in Python code or about to enter it, and whether anybody still may.
 #[derive(Default)]
 struct Inside {
-    /// Python's numbers of the threads.
-    threads: Vec<u64>,
+    /// Numbers of the stays, each with Python's number of its thread: 0 until it is known.
+    stays: Vec<(u64, u64)>,
+    next: u64,
     closed: bool,
+}
+
+impl Inside {
+    fn threads(&self) -> Vec<u64> {
+        self.stays.iter().map(|(_, thread)| *thread).filter(|t| *t != 0).collect()
+    }
 }
 
 #[derive(Default)]
@@ -34,6 +41,44 @@ impl Door {
 
     fn lock(&self) -> MutexGuard<'_, Inside> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One stay of a thread in Python code. It begins before the thread asks for the interpreter and ends after it gave
+/// that back, so that an interpreter whose end waits for all of them meets no thread on its way in or out.
+struct Stay {
+    door: &'static Door,
+    number: u64,
+}
+
+impl Stay {
+    /// `None` once the door is closed.
+    fn begin() -> Option<Self> {
+        let door = Door::get();
+        let mut inside = door.lock();
+        if inside.closed {
+            return None;
+        }
+        let number = inside.next;
+        inside.next += 1;
+        inside.stays.push((number, 0));
+        Some(Self { door, number })
+    }
+
+    /// Notes which thread it is; says whether the door is still open.
+    fn of_thread(&self, thread: u64) -> bool {
+        let mut inside = self.door.lock();
+        if let Some(stay) = inside.stays.iter_mut().find(|(number, _)| *number == self.number) {
+            stay.1 = thread;
+        }
+        !inside.closed
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        self.door.lock().stays.retain(|(number, _)| *number != self.number);
+        self.door.left.notify_all();
     }
 }
 
@@ -96,26 +141,17 @@ impl Foreign for Function {
     }
 
     fn hold(&self, work: &mut dyn FnMut()) -> Result<()> {
-        let door = Door::get();
+        let stay = Stay::begin().ok_or_else(closed)?;
         let held = Python::try_attach(|py| {
-            let thread: u64 =
-                py.import("threading").and_then(|m| m.call_method0("get_ident")?.extract()).unwrap_or(0);
-            {
-                let mut inside = door.lock();
-                if inside.closed {
-                    return false;
-                }
-                inside.threads.push(thread);
+            let ident = py.import("threading").and_then(|m| m.call_method0("get_ident")?.extract());
+            // It may have been closed while this thread waited for the interpreter.
+            let open = stay.of_thread(ident.unwrap_or(0));
+            if open {
+                work();
             }
-            work();
-            let mut inside = door.lock();
-            if let Some(at) = inside.threads.iter().position(|t| *t == thread) {
-                inside.threads.swap_remove(at);
-            }
-            drop(inside);
-            door.left.notify_all();
-            true
+            open
         });
+        drop(stay);
         if held == Some(true) { Ok(()) } else { Err(closed()) }
     }
 
@@ -162,14 +198,14 @@ fn end_functions(py: Python<'_>, seconds: f64) -> Vec<u64> {
         let end = Instant::now() + Duration::from_secs_f64(seconds.clamp(0.0, 3600.0));
         let mut inside = door.lock();
         inside.closed = true;
-        while !inside.threads.is_empty() {
+        while !inside.stays.is_empty() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
             inside = door.left.wait_timeout(inside, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        inside.threads.clone()
+        inside.threads()
     })
 }
 

@@ -7,6 +7,7 @@ use crate::value::PyValue;
 use crate::{pack, spec, unpack};
 use gristmill::plan::dataset as node;
 use gristmill::plan::{Op, Operand, Options, Plan, Template};
+use gristmill::runtime::DatasetIterator;
 use gristmill_types::Structure;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
@@ -278,6 +279,11 @@ impl PyPlan {
     /// Pickled as a list of its nodes; what caches hold stays here.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyList>,))> {
         Ok((slf.get_type().getattr("unpacked")?, (pack::plan(slf.py(), &slf.get().0)?,)))
+    }
+
+    /// Takes the place of a state among the passes, for a pass that goes on in another process.
+    fn take_up(&self, state: &[u8]) -> PyResult<()> {
+        guarded(|| DatasetIterator::take_up(&self.0, state))
     }
 
     /// A new pass, from a state if one is given.

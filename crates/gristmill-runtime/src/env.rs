@@ -267,7 +267,7 @@ pub struct Shared {
     /// What the user should hear.
     pub warnings: Mutex<Vec<String>>,
     /// The end of the pass from within.
-    pub interrupt: Interrupt,
+    pub interrupt: Arc<Interrupt>,
 }
 
 impl Shared {
@@ -286,7 +286,7 @@ impl Shared {
             track: self.track,
             stats: Mutex::new(Vec::new()),
             warnings: Mutex::new(Vec::new()),
-            interrupt: Interrupt::default(),
+            interrupt: Arc::clone(&self.interrupt),
         }
     }
 

@@ -1,7 +1,6 @@
 //! A pass over a plan.
 
 use crate::env::{Draws, Env, Seeds, Shared};
-use crate::interrupt::Interrupt;
 use crate::lower;
 use crate::pool::{Pool, lock};
 use crate::stage::Feed;
@@ -17,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// Version of the state's layout.
-const STATE_VERSION: u64 = 3;
+const STATE_VERSION: u64 = 4;
 
 /// One pass over a dataset. Dropping it stops everything that it started.
 pub struct DatasetIterator {
@@ -70,6 +69,25 @@ impl DatasetIterator {
     /// `InvalidArgument` if the state is damaged or of another plan, or the data have changed.
     pub fn resume(plan: &Plan, state: &[u8]) -> Result<Self> {
         let mut r = StateReader::new(state);
+        let (draws, iteration, entropy) = Self::taken_up(plan, &mut r)?;
+        let mut it = Self::build(plan, Some(&optimized(plan)?), draws, iteration, entropy)?;
+        let restored = it.feed.restore(&mut r);
+        // A function that was to end the program cut the input short: what that looks like is no cause.
+        it.shared.interrupt.take().map_or(restored, Err)?;
+        Ok(it)
+    }
+
+    /// Takes the place of a state among the passes over the plan, as [`DatasetIterator::resume`] does, for a pass
+    /// that goes on elsewhere: nothing is read and no function called.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the state is damaged or of another plan.
+    pub fn take_up(plan: &Plan, state: &[u8]) -> Result<()> {
+        Self::taken_up(plan, &mut StateReader::new(state)).map(|_| ())
+    }
+
+    /// The epochs, the number and the entropy of the pass that a state is of.
+    fn taken_up(plan: &Plan, r: &mut StateReader<'_>) -> Result<(Draws, u64, u64)> {
         let version = r.u64()?;
         if version != STATE_VERSION {
             return Err(Error::invalid(format!(
@@ -87,11 +105,9 @@ impl DatasetIterator {
         let (iteration, entropy) = (r.u64()?, r.u64()?);
         let n = r.count(r.remaining())?;
         let bases = (0..n).map(|_| r.u64()).collect::<Result<Vec<_>>>()?;
-        let draws = Draws::restored(plan, &bases, Seeds::of(plan).restored(&mut r)?);
+        let draws = Draws::restored(plan, &bases, Seeds::of(plan).restored(r)?);
         plan.iterations.store(iteration + 1, Ordering::SeqCst);
-        let mut it = Self::build(plan, Some(&optimized(plan)?), draws, iteration, entropy)?;
-        it.feed.restore(&mut r)?;
-        Ok(it)
+        Ok((draws, iteration, entropy))
     }
 
     /// `run` is the plan as the rules have made it; `None` runs it as it is, nothing ahead of the reader.
@@ -118,7 +134,7 @@ impl DatasetIterator {
             track,
             stats: Mutex::new(Vec::new()),
             warnings: Mutex::new(Vec::new()),
-            interrupt: Interrupt::default(),
+            interrupt: Arc::default(),
         });
         let env = Env {
             shared: Arc::clone(&shared),
@@ -169,6 +185,10 @@ impl DatasetIterator {
         }
         let interrupt = self.shared.interrupt.take();
         self.over = interrupt.is_some();
+        if self.over {
+            // Whoever goes on from here begins with the element that was not made.
+            self.feed.step_back();
+        }
         interrupt.map(Block::error).or(block)
     }
 

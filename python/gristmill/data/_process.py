@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill import _byvalue, _shared
 from gristmill._worker import MARK
-from gristmill.errors import CancelledError, FailedPreconditionError, UnknownError
+from gristmill.errors import (
+    CancelledError,
+    FailedPreconditionError,
+    ResourceExhaustedError,
+    UnknownError,
+)
 
 if TYPE_CHECKING:
     from gristmill import _native
@@ -34,10 +39,29 @@ _GONE = ("gone",)
 
 def _main_module() -> dict[str, Any]:
     """Returns what a process needs to know of the script that runs."""
-    from multiprocessing import spawn
+    # What multiprocessing has for this settles how the whole program starts processes.
+    main = sys.modules["__main__"]
+    found: dict[str, Any] = {"sys_argv": sys.argv}
+    name = getattr(getattr(main, "__spec__", None), "name", None)
+    path = getattr(main, "__file__", None)
+    if name is not None:
+        found["init_main_from_name"] = name
+    elif path is not None:
+        found["init_main_from_path"] = os.path.abspath(path)  # noqa: PTH100
+    return found
 
-    found = spawn.get_preparation_data("gristmill")
-    found.pop("authkey", None)
+
+def _flags() -> list[str]:
+    """Returns the flags of this interpreter that change what code does."""
+    flags = sys.flags
+    found = ["-" + "O" * flags.optimize] if flags.optimize else []
+    if flags.isolated:
+        found.append("-I")
+    else:
+        found += ["-E"] * bool(flags.ignore_environment) + ["-s"] * bool(flags.no_user_site)
+    found += [f"-W{option}" for option in sys.warnoptions]
+    for name, value in getattr(sys, "_xoptions", {}).items():
+        found += ["-X", name if value is True else f"{name}={value}"]
     return found
 
 
@@ -62,13 +86,16 @@ def _start(
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+    # Modules are looked for where this process does, in that order.
+    path = [str(p) for p in sys.path]
+    path += [] if package in path else [package]
     code = (
-        f"import sys; sys.path.insert(0, {package!r}); "
+        f"import sys; sys.path[:] = {path!r}; "
         f"from gristmill._worker import main; main({theirs.fileno()})"
     )
     with theirs:
         child = subprocess.Popen(
-            [sys.executable, "-c", code],
+            [sys.executable, *_flags(), "-c", code],
             stdin=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
             env={**os.environ, MARK: "1"},
@@ -76,7 +103,6 @@ def _start(
     begin = {
         "plan": plan,
         "state": state,
-        "path": sys.path,
         "main": _main_module() if script else None,
         "parent": os.getpid(),
         # The system's signal comes with the end of the thread that started the process.
@@ -103,6 +129,8 @@ def _listen(
             (reports if message[0] == "report" else queue).put(message)
     except OSError:
         pass
+    except ResourceExhaustedError as e:
+        queue.put(("refused", pickle.dumps((e, e.__cause__))))
     except Exception as e:
         queue.put(("failed", f"{type(e).__name__}: {e}"))
     queue.put(_GONE)
@@ -142,10 +170,15 @@ class ProcessPass:
         data, script = _pickled(plan)
         # The pass is begun here, so that it takes its place among the epochs of the dataset, and
         # handed on before it has read anything.
-        begun = plan.iterate(state)
-        self._state = begun.state()
-        self._warnings = begun.take_warnings()
-        begun.close()
+        if state is None:
+            begun = plan.iterate(None)
+            state, self._warnings = begun.state(), begun.take_warnings()
+            begun.close()
+        else:
+            # To go on from there may call functions and read files: that is for the process.
+            plan.take_up(state)
+            self._warnings = []
+        self._state = state
         self._owner = os.getpid()
         self._child, self._sock = _start(data, script, self._state)
         self._reader = _shared.Reader()
@@ -153,9 +186,11 @@ class ProcessPass:
         self._reports: SimpleQueue[Any] = SimpleQueue()
         # One reader at a time asks and takes the answer; reports are answers of their own.
         self._reading, self._reporting = threading.Lock(), threading.Lock()
+        self._telling = threading.Lock()
         self._asked = False
+        self._wanted = 0
         self._report: Any = None
-        self._over: Exception | bool = False
+        self._over: BaseException | bool = False
         args = self._sock, self._reader, self._queue, self._reports
         threading.Thread(target=_listen, args=args, daemon=True).start()
         self._close = weakref.finalize(self, _end, self._child, self._sock, self._owner)
@@ -172,12 +207,12 @@ class ProcessPass:
                 "  hint: make the iterator after the fork: the dataset itself may be used on both "
                 "sides"
             )
-        if isinstance(self._over, Exception):
+        if isinstance(self._over, BaseException):
             raise self._over
 
     def _tell(self, *message: Any) -> None:
         # What went wrong with the process is said when its answer does not come.
-        with suppress(OSError):
+        with suppress(OSError), self._telling:
             _shared.send(self._sock, message)
 
     def _heard(self, queue: SimpleQueue[Any]) -> Any:
@@ -226,7 +261,11 @@ class ProcessPass:
         self._check()
         return None
 
-    def _death(self, message: Any) -> Exception:
+    def _death(self, message: Any) -> BaseException:
+        if message[0] == "refused":
+            error, error.__cause__ = pickle.loads(message[1])
+            refused: BaseException = error
+            return refused
         if message[0] == "failed":
             return UnknownError(
                 f"the process of the pipeline failed: {message[1]}\n"
@@ -262,13 +301,17 @@ class ProcessPass:
         if self._over:
             raise CancelledError("the iterator was closed")
         with self._reporting:
-            self._tell("report")
+            self._wanted += 1
+            self._tell("report", self._wanted)
             message = self._heard(self._reports)
+            # Whoever was interrupted left the answer behind.
+            while message != _GONE and message[1] != self._wanted:
+                message = self._heard(self._reports)
         if message == _GONE:
             # Whoever asks again is told so, too.
             self._reports.put(_GONE)
             raise self._death(message)
-        counted: tuple[list[dict[str, Any]], float] = message[1]
+        counted: tuple[list[dict[str, Any]], float] = message[2]
         return counted
 
     def take_warnings(self) -> list[str]:

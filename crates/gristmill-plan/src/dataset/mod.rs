@@ -122,7 +122,7 @@ pub trait Transformation {
 }
 
 /// Transformations in a row: plans are walked recursively.
-const MOST_DEEP: u64 = 800;
+pub(crate) const MOST_DEEP: u64 = 800;
 
 /// A pipeline: a node and what it reads from. Cloning shares it.
 #[derive(Clone, Debug)]

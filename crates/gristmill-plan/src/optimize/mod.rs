@@ -5,7 +5,7 @@ pub mod rules;
 
 pub use order::{Order, order};
 
-use crate::dataset::{Op, Options, Plan, Template};
+use crate::dataset::{MOST_DEEP, Op, Options, Plan, Template};
 use gristmill_types::{Error, Result};
 
 /// A rewrite of one node. The driver offers every node, inputs first, those of templates too, until nothing changes.
@@ -18,6 +18,11 @@ pub trait Rule: Sync {
     /// # Errors
     /// What building the new node refuses.
     fn apply(&self, plan: &Plan) -> Result<Option<Plan>>;
+
+    /// By how many nodes one application may make the longest way to a source longer.
+    fn grows(&self) -> u64 {
+        0
+    }
 }
 
 /// A plan after the optimiser, and what it did.
@@ -99,8 +104,16 @@ pub fn apply_rule(plan: &Plan, rule: &dyn Rule) -> Result<(Plan, usize)> {
 
 /// The plan with the first node that the rule changes rewritten; what changed in a template was checked.
 fn rewrite(plan: &Plan, rule: &dyn Rule) -> Result<Option<Plan>> {
+    // A plan may be as deep as plans can be as the user wrote it, and the final prefetch needs one more.
+    if rule.grows() > 0 && plan.depth + rule.grows() >= MOST_DEEP {
+        return Ok(None);
+    }
+    rewrite_fitting(plan, rule)
+}
+
+fn rewrite_fitting(plan: &Plan, rule: &dyn Rule) -> Result<Option<Plan>> {
     for (i, input) in plan.inputs.iter().enumerate() {
-        if let Some(changed) = rewrite(input, rule)? {
+        if let Some(changed) = rewrite_fitting(input, rule)? {
             let mut inputs = plan.inputs.clone();
             inputs[i] = changed;
             return plan.with_inputs(inputs).map(Some);

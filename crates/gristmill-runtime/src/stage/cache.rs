@@ -8,7 +8,7 @@ use crate::state::{StateReader, StateWriter};
 use crate::stats::{HeldBytes, StageStats};
 use gristmill_plan::Plan;
 use gristmill_plan::dataset::CacheSlot;
-use gristmill_types::{Block, Column, Error, Key, Result, Value};
+use gristmill_types::{Block, Column, Error, Key, Kind, Result, Value};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
@@ -164,10 +164,17 @@ impl CacheStage {
             input.restore(&mut StateReader::new(&kept.at))?;
             kept.reader = Some((env.shared, input));
         }
-        let Some((_, input)) = &mut kept.reader else { return Ok(()) };
-        match input.next(want) {
-            // What ended the pass is no part of it: whoever reads on asks for these elements again.
-            Some(_) if self.env.shared.interrupt.is_set() => kept.reader = None,
+        let Some((owner, input)) = &mut kept.reader else { return Ok(()) };
+        let made = input.next(want);
+        // What ends a pass is no part of it: whoever reads on asks for these elements again.
+        if owner.interrupt.is_set() {
+            if let Some(e) = made.and_then(|b| b.failed) {
+                self.env.shared.interrupted_by(&e);
+            }
+            kept.reader = None;
+            return Ok(());
+        }
+        match made {
             Some(mut block) => {
                 let failed = block.failed.take();
                 kept.at = position(&**input);
@@ -282,7 +289,12 @@ impl Stage for CacheStage {
         let errors = usize::try_from(errors).unwrap_or(usize::MAX);
         let mut kept = lock(&held.kept);
         while !kept.complete && (kept.elements < at || (first && kept.failed.len() < errors)) {
-            self.extend(&held.pass, &mut kept, 4096)?;
+            if self.env.shared.is_cancelled() {
+                return Err(Error::new(Kind::Cancelled, "the iterator was closed"));
+            }
+            // No more than is needed: functions outside the engine may make them.
+            let more = at.saturating_sub(kept.elements).clamp(1, 4096);
+            self.extend(&held.pass, &mut kept, more as usize)?;
         }
         if kept.elements < at {
             return Err(Error::invalid(format!(

@@ -68,7 +68,14 @@ impl InterleaveStage {
             draw: Draw::Element { entropy: self.env.shared.entropy, key: id.key },
             op_id: 0,
         };
-        let params = self.function.eval(&mut cx, element, &self.captures);
+        let mut params = None;
+        let mut eval = || params = Some(self.function.eval(&mut cx, element, &self.captures));
+        match self.template.graph.foreign() {
+            // Nobody is asked whether functions outside the engine may still be called but their holder.
+            Some((_, holder)) => holder.hold(&mut eval).inspect_err(|e| self.env.shared.end(e.clone()))?,
+            None => eval(),
+        }
+        let params = params.ok_or_else(|| Error::internal("a holder of functions did not do its work"))?;
         let params = params.inspect_err(|e| self.env.shared.interrupted_by(e))?;
         let plan: Plan = self.template.plan.bind(&params)?;
         lower::build(&plan, &self.env.instance(id.key))

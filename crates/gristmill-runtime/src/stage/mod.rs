@@ -95,21 +95,26 @@ pub(crate) struct Feed {
     before: Vec<u8>,
     block: Option<Block>,
     used: usize,
+    /// What was used of the block before the outcomes given last.
+    last: usize,
+    /// Whether the position is the one before those.
+    back: bool,
 }
 
 impl Feed {
     /// A feed at the start of a stage.
     pub(crate) fn new(stage: Box<dyn Stage>) -> Self {
-        Self { stage, before: Vec::new(), block: None, used: 0 }
+        Self { stage, before: Vec::new(), block: None, used: 0, last: 0, back: false }
     }
 
     /// The next outcomes, as [`Stage::next`]; up to `ahead` may be read at a time.
     pub(crate) fn next(&mut self, want: usize, ahead: usize) -> Option<Block> {
         if self.block.is_none() {
             note_position(&*self.stage, &mut self.before);
+            (self.used, self.last) = (0, 0);
             self.block = Some(self.stage.next(ahead.max(want))?);
-            self.used = 0;
         }
+        self.last = self.used;
         let block = self.block.as_ref()?;
         let part = block.outcome_slice(self.used, want);
         self.used += part.outcomes();
@@ -117,6 +122,12 @@ impl Feed {
             self.block = None;
         }
         Some(part)
+    }
+
+    /// Has `save` give the position before the outcomes that `next` gave last, or before the end that it found;
+    /// nothing is read after that.
+    pub(crate) fn step_back(&mut self) {
+        (self.used, self.back) = (self.last, true);
     }
 
     /// Whether a block is held from which `next` will be served.
@@ -160,15 +171,12 @@ impl Feed {
     }
 
     pub(crate) fn save(&self, to: &mut StateWriter) {
-        match &self.block {
-            Some(_) => {
-                to.bytes(&self.before);
-                to.u64(self.used as u64);
-            }
-            None => {
-                to.nested(|to| self.stage.save(to));
-                to.u64(0);
-            }
+        if self.back || self.block.is_some() {
+            to.bytes(&self.before);
+            to.u64(self.used as u64);
+        } else {
+            to.nested(|to| self.stage.save(to));
+            to.u64(0);
         }
     }
 

@@ -33,6 +33,8 @@ struct Queue {
     waiting: bool,
     /// The reader waits for an element.
     wanted: bool,
+    /// The thread makes one.
+    making: bool,
 }
 
 struct Channel {
@@ -60,7 +62,9 @@ pub(crate) struct PrefetchStage {
 
 impl PrefetchStage {
     pub(crate) fn new(input: Box<dyn Stage>, buffer: Option<u64>, env: &Env) -> Self {
-        let limit = buffer.map_or(2, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        // Nothing ahead is meant for functions outside the engine: all else would only become slow.
+        let least = u64::from(!env.lazy);
+        let limit = buffer.map_or(2, |n| usize::try_from(n.max(least)).unwrap_or(usize::MAX));
         let stats = env.stats("prefetch");
         Self {
             held: HeldBytes::new(&stats),
@@ -146,7 +150,7 @@ impl PrefetchStage {
 impl Channel {
     /// Lets the thread know that its reader waits; only one that makes nothing ahead has to be told.
     fn want(&self, queue: &mut Queue, limit: usize) {
-        if limit == 0 && !queue.wanted {
+        if limit == 0 && !queue.wanted && !queue.making {
             queue.wanted = true;
             self.changed.notify_all();
         }
@@ -189,7 +193,7 @@ fn drive(mut stage: Box<dyn Stage>, channel: &Channel, shared: &Shared, ahead: &
                 queue = channel.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
             }
             queue.waiting = false;
-            queue.wanted = false;
+            (queue.wanted, queue.making) = (false, true);
             if queue.stopped || shared.is_cancelled() {
                 return;
             }
@@ -214,6 +218,7 @@ fn drive(mut stage: Box<dyn Stage>, channel: &Channel, shared: &Shared, ahead: &
         let mut queue = lock(&channel.queue);
         queue.elements += block.outcomes();
         queue.bytes += bytes;
+        queue.making = false;
         let first = queue.blocks.is_empty();
         queue.blocks.push_back((block, after, bytes));
         drop(queue);

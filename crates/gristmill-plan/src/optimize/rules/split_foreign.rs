@@ -20,6 +20,10 @@ impl Rule for SplitForeign {
         "split_foreign"
     }
 
+    fn grows(&self) -> u64 {
+        2
+    }
+
     fn apply(&self, plan: &Plan) -> Result<Option<Plan>> {
         let Op::Map(map) = &plan.op else { return Ok(None) };
         let graph = &map.graph;
