@@ -49,7 +49,11 @@ def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any =
     `StopIteration` as `InvalidArgumentError`, `MemoryError` as `ResourceExhaustedError`,
     `NotImplementedError` as `UnimplementedError`, all else as `UnknownError`, with the traceback
     in the text and the exception itself as ``__cause__``.
-    `KeyboardInterrupt` and `SystemExit` end the pass and reach the loop that reads it.
+    `KeyboardInterrupt` and `SystemExit` end the pass and reach the loop that reads it; the state of
+    the pass is then the one before the element that was not made.
+
+    A dataset keeps its functions alive, and the collector does not see that: ``self.ds`` over a
+    method of ``self`` is a cycle that stays.
 
     Args:
         func: Takes eager tensors and returns what becomes tensors of ``Tout``. Without it the call

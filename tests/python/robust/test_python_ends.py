@@ -33,6 +33,8 @@ def leave(x):
     return x
 def through(f):
     return D.range(10**6).map(lambda x: gm.numpy_function(f, [x], gm.int64))
+def opened(f):
+    return D.range(10**6).flat_map(lambda x: D.from_tensors(gm.numpy_function(f, [x], gm.int64)))
 """
 
 ENDS = {
@@ -53,6 +55,21 @@ ENDS = {
     "exit while it loops": (
         "it = iter(through(loop).prefetch(5))\nnext(it)\ninside.wait()\nsys.exit(3)",
         3,
+        "",
+    ),
+    "exit while a flat_map sleeps": (
+        "it = iter(opened(slow).prefetch(5))\nnext(it)\ninside.wait()\nsys.exit(3)",
+        3,
+        "",
+    ),
+    "exit while a flat_map loops": (
+        "it = iter(opened(loop).prefetch(5))\nnext(it)\ninside.wait()\nsys.exit(3)",
+        3,
+        "",
+    ),
+    "exit with busy flat_maps": (
+        "its = [iter(opened(lambda x: x).prefetch(1000)) for _ in range(5)]\nfor i in its: next(i)",
+        0,
         "",
     ),
     "exit with a live iterator": ("it = iter(through(lambda x: x))\nnext(it)", 0, ""),
