@@ -128,6 +128,26 @@ def test_what_refuses_a_state_is_raised_here(tmp_path: Path) -> None:
         assert str(e.value) == str(plain.value)
 
 
+def test_the_end_of_the_pass_from_within_comes_over() -> None:
+    def f(x: Any) -> Any:
+        if x == 3 and os.environ.get("GRISTMILL_TEST_ENDS"):
+            sys.exit(7)
+        return x
+
+    ds = D.range(6).map(lambda x: gm.numpy_function(f, [x], gm.int64)).prefetch(2)
+    os.environ["GRISTMILL_TEST_ENDS"] = "1"
+    try:
+        it, got = ds.iterator(process=True), []
+        with pytest.raises(SystemExit) as e:
+            for x in it:
+                got.append(int(x))
+        assert e.value.code == 7 and next(it, None) is None
+        state = it.state()
+    finally:
+        del os.environ["GRISTMILL_TEST_ENDS"]
+    assert got + [int(x) for x in ds.iterator(state)] == list(range(6))
+
+
 START_METHOD = """
 import multiprocessing
 import gristmill as gm
