@@ -44,8 +44,8 @@ impl Door {
     }
 }
 
-/// One stay of a thread in Python code. It begins before the thread asks for the interpreter and ends after it gave
-/// that back, so that an interpreter whose end waits for all of them meets no thread on its way in or out.
+/// One stay of a thread in Python code. It begins before the thread asks for the interpreter and ends while it still
+/// has it, so that an interpreter whose end waits for all of them meets no thread on its way in.
 struct Stay {
     door: &'static Door,
     number: u64,
@@ -87,6 +87,25 @@ fn closed() -> Error {
         Kind::Cancelled,
         "the interpreter is ending: no Python function of a pipeline is called any more",
     )
+}
+
+/// How long threads beside the main one wait before they say that the interpreter is ending: most never do.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Before a reader is told that no function is called any more: on a thread beside the main one at the end of a
+/// program nobody is left to hear it, and the traceback would only stand there sometimes.
+pub(crate) fn linger(py: Python<'_>, e: &Error) {
+    if e.kind() != Kind::Cancelled || !Door::get().lock().closed {
+        return;
+    }
+    let main = || -> PyResult<bool> {
+        let threading = py.import("threading")?;
+        let main = threading.call_method0("main_thread")?;
+        Ok(main.is(&threading.call_method0("current_thread")?))
+    };
+    if !main().unwrap_or(true) {
+        py.detach(|| std::thread::sleep(LINGER));
+    }
 }
 
 /// What a function raised. Where it is meant to end the program it is raised again where the element was asked
@@ -142,16 +161,17 @@ impl Foreign for Function {
 
     fn hold(&self, work: &mut dyn FnMut()) -> Result<()> {
         let stay = Stay::begin().ok_or_else(closed)?;
-        let held = Python::try_attach(|py| {
+        let held = Python::try_attach(move |py| {
             let ident = py.import("threading").and_then(|m| m.call_method0("get_ident")?.extract());
             // It may have been closed while this thread waited for the interpreter.
             let open = stay.of_thread(ident.unwrap_or(0));
             if open {
                 work();
             }
+            // Before the interpreter is given back: whoever waits to end it is then the next to have it.
+            drop(stay);
             open
         });
-        drop(stay);
         if held == Some(true) { Ok(()) } else { Err(closed()) }
     }
 

@@ -1,5 +1,6 @@
 //! Passes over a plan.
 
+use crate::call::linger;
 use crate::error::{guarded, to_py, unpanicked};
 use crate::value::PyValue;
 use gristmill::plan::Plan;
@@ -93,7 +94,10 @@ impl PyIterator {
                 None => py.check_signals()?,
                 Some(None) => return Ok(None),
                 Some(Some(element)) => {
-                    let values = element.map_err(|e| to_py(&e))?;
+                    let values = element.map_err(|e| {
+                        linger(py, &e);
+                        to_py(&e)
+                    })?;
                     return Ok(Some(values.into_iter().map(PyValue).collect()));
                 }
             }
