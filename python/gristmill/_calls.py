@@ -5,8 +5,6 @@ from __future__ import annotations
 import atexit
 import ctypes
 import functools
-import hashlib
-import traceback
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
@@ -91,6 +89,8 @@ def _kind(e: Exception) -> str:
 
 def _told(e: Exception) -> str:
     """Returns an exception as a message: what was raised, then where, without this package."""
+    import traceback
+
     last = traceback.format_exception_only(type(e), e)
     where = traceback.format_exception(type(e), e, e.__traceback__)
     first = "".join(last).rstrip("\n")
@@ -113,6 +113,9 @@ def identity(func: Any) -> bytes:
     arguments and what it calls do not count. Of a callable object its class and the code of
     ``__call__`` do.
     """
+    # Loads a cryptographic library, for which most programs have no use.
+    import hashlib
+
     if isinstance(func, functools.partial):
         return hashlib.sha256(b"partial" + identity(func.func)).digest()
     func = getattr(func, "__func__", func)

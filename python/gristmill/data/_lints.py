@@ -7,7 +7,6 @@ and so does a `logging.Filter` that looks at the ``lint`` attribute of the recor
 
 from __future__ import annotations
 
-import difflib
 import os
 import random
 import sys
@@ -194,6 +193,8 @@ def _peek(parse: Parse) -> None:
     absent = [key for key in parse.keys if key not in present]
     if not count or not absent:
         return
+    import difflib
+
     # A name that is nearly one of those present is the likelier mistake.
     near = {key: difflib.get_close_matches(key, present, 1) for key in absent}
     key = next((k for k in absent if near[k]), absent[0])
