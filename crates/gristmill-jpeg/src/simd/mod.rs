@@ -28,7 +28,14 @@ pub(crate) enum Level {
     /// None in particular.
     Plain,
     /// AVX2 and BMI2, or NEON.
-    Vector,
+    #[cfg_attr(
+        not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))),
+        expect(dead_code, reason = "there is no vector code for this architecture")
+    )]
+    Vector {
+        /// AVX-512 where it is of use.
+        wide: bool,
+    },
 }
 
 /// A row of blocks: the place of block column `c` is `base + c / h * step + c % h`.
@@ -69,7 +76,15 @@ impl Strip {
 impl Level {
     /// The best that this processor has.
     pub(crate) fn detect() -> Self {
-        if vector::available() { Self::Vector } else { Self::Plain }
+        vector::detect()
+    }
+
+    /// All that this processor can run.
+    #[cfg(test)]
+    pub(crate) fn all() -> Vec<Self> {
+        let mut all = vec![Self::Plain];
+        all.extend(vector::usable());
+        all
     }
 
     pub(crate) fn is_plain(self) -> bool {
@@ -80,7 +95,7 @@ impl Level {
     pub(crate) fn copy_unstuffed(self, data: &[u8], out: &mut Vec<u8>) -> usize {
         match self {
             Self::Plain => unstuff::copy_plain(data, out),
-            Self::Vector => vector::copy_unstuffed(data, out),
+            Self::Vector { .. } => vector::copy_unstuffed(data, out),
         }
     }
 
@@ -89,7 +104,7 @@ impl Level {
     pub(crate) fn nonzero(self, block: &Block) -> u64 {
         match self {
             Self::Plain => block.0.iter().rev().fold(0, |bits, &c| bits << 1 | u64::from(c != 0)),
-            Self::Vector => vector::nonzero(block),
+            Self::Vector { .. } => vector::nonzero(block),
         }
     }
 
@@ -101,7 +116,7 @@ impl Level {
     pub(crate) fn read(self, lane: &mut Lane<'_>) -> Result<()> {
         match self {
             Self::Plain => lane.read_plain(),
-            Self::Vector => vector::read(lane),
+            Self::Vector { .. } => vector::read(lane),
         }
     }
 
@@ -120,7 +135,7 @@ impl Level {
                 let _ = b;
                 a.read_plain().map(|()| false).map_err(|e| (false, e))
             }
-            Self::Vector => vector::read_two(a, b),
+            Self::Vector { .. } => vector::read_two(a, b),
         }
     }
 
@@ -134,8 +149,10 @@ impl Level {
         out: &mut [u8],
         stride: usize,
     ) {
-        if self == Self::Vector && kind != Kind::Eighth {
-            return vector::transform(kind, multipliers, blocks, extents, strip, out, stride);
+        if let Self::Vector { wide } = self
+            && kind != Kind::Eighth
+        {
+            return vector::transform(wide, kind, multipliers, blocks, extents, strip, out, stride);
         }
         let _ = extents;
         let size = match kind {
@@ -155,7 +172,7 @@ impl Level {
     pub(crate) fn wide(self, row: &[u8], n: usize, out: &mut [u8]) {
         match self {
             Self::Plain => upsample::wide(&row[..n], out),
-            Self::Vector => vector::wide(row, n, out),
+            Self::Vector { .. } => vector::wide(row, n, out),
         }
     }
 
@@ -171,7 +188,7 @@ impl Level {
                 let _ = sums;
                 upsample::both(&near[..n], &far[..n], out);
             }
-            Self::Vector => vector::both(near, far, n, sums, out),
+            Self::Vector { wide } => vector::both(wide, near, far, n, sums, out),
         }
     }
 
@@ -179,7 +196,10 @@ impl Level {
     pub(crate) fn ycc_to_rgb(self, y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
         match self {
             Self::Plain => Convert::YccToRgb.row([y, cb, cr, &[]], out),
-            Self::Vector => vector::ycc_to_rgb(y, cb, cr, out),
+            Self::Vector { wide } => vector::ycc_to_rgb(wide, y, cb, cr, out),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! Processors without vector code here: never used, and the plain code if it were.
+//! Processors without vector code here: the plain code under the names of the others.
 
 use super::{Strip, lane::Lane};
 use crate::block::Block;
@@ -7,8 +7,13 @@ use crate::idct::Kind;
 use crate::simd::Level;
 use crate::{Error, Result, unstuff, upsample};
 
-pub(super) fn available() -> bool {
-    false
+pub(super) fn detect() -> Level {
+    Level::Plain
+}
+
+#[cfg(test)]
+pub(super) fn usable() -> Vec<Level> {
+    Vec::new()
 }
 
 pub(super) fn copy_unstuffed(data: &[u8], out: &mut Vec<u8>) -> usize {
@@ -28,6 +33,7 @@ pub(super) fn read_two(a: &mut Lane<'_>, b: &mut Lane<'_>) -> std::result::Resul
 }
 
 pub(super) fn transform(
+    _: bool,
     kind: Kind,
     multipliers: &[i16; 64],
     blocks: &mut [Block],
@@ -39,7 +45,7 @@ pub(super) fn transform(
     Level::Plain.transform(kind, multipliers, (blocks, extents), strip, out, stride);
 }
 
-pub(super) fn both(near: &[u8], far: &[u8], n: usize, sums: &mut [i16], out: &mut [u8]) {
+pub(super) fn both(_: bool, near: &[u8], far: &[u8], n: usize, sums: &mut [i16], out: &mut [u8]) {
     Level::Plain.both(near, far, n, sums, out);
 }
 
@@ -47,6 +53,6 @@ pub(super) fn wide(row: &[u8], n: usize, out: &mut [u8]) {
     upsample::wide(&row[..n], out);
 }
 
-pub(super) fn ycc_to_rgb(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
+pub(super) fn ycc_to_rgb(_: bool, y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
     Convert::YccToRgb.row([y, cb, cr, &[]], out);
 }

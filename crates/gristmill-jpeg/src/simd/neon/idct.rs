@@ -64,6 +64,7 @@ const SIZES: [usize; 4] = [8, 8, 4, 2];
 
 /// [`crate::simd::Level::transform`] for all kinds but `Eighth`.
 pub(in crate::simd) fn transform(
+    _: bool,
     kind: Kind,
     multipliers: &[i16; 64],
     blocks: &mut [Block],

@@ -12,12 +12,19 @@ pub(super) use idct::transform;
 use crate::bands::SLACK;
 use crate::block::Block;
 use crate::color::Convert;
+use crate::simd::Level;
 use crate::unstuff::copy_plain;
 use crate::upsample;
 
 /// Every processor of this target has NEON.
-pub(super) fn available() -> bool {
-    true
+pub(super) fn detect() -> Level {
+    Level::Vector { wide: false }
+}
+
+/// All levels of this code that the processor can run.
+#[cfg(test)]
+pub(super) fn usable() -> Vec<Level> {
+    vec![detect()]
 }
 
 /// [`copy_plain`], 16 bytes at a time.
@@ -106,7 +113,7 @@ fn three_and_one(three: uint16x8_t, one: uint16x8_t) -> uint16x8_t {
 }
 
 /// [`upsample::both`].
-pub(super) fn both(near: &[u8], far: &[u8], n: usize, sums: &mut [i16], out: &mut [u8]) {
+pub(super) fn both(_: bool, near: &[u8], far: &[u8], n: usize, sums: &mut [i16], out: &mut [u8]) {
     let enough =
         near.len() >= n + 32 && far.len() >= n + 32 && sums.len() >= n + SLACK && out.len() >= 2 * n + 32;
     assert!(n > 0 && enough, "rows have slack");
@@ -192,7 +199,7 @@ unsafe fn wide_row(row: &[u8], n: usize, out: &mut [u8]) {
 }
 
 /// [`Convert::YccToRgb`].
-pub(super) fn ycc_to_rgb(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
+pub(super) fn ycc_to_rgb(_: bool, y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
     let n = out.len() / 3;
     let vectors = n / 16 * 16;
     assert!(y.len() >= n && cb.len() >= n && cr.len() >= n);

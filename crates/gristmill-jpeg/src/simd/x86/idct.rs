@@ -3,8 +3,8 @@
 
 use std::arch::x86_64::*;
 
-use super::accurate::accurate;
 use super::masks::{ANY, BELOW, MASKS};
+use super::passes256::{accurate_pass, fast_pass, transpose};
 use super::reduced::{half, quarter};
 use crate::block::{Block, EMPTY};
 use crate::idct::Kind;
@@ -234,43 +234,6 @@ fn natural<const N: usize>(z: &[V; 8]) -> [V; 8] {
     unsafe { natural_unsafe::<N>(z) }
 }
 
-/// [`crate::idct::fast_pass`].
-#[inline]
-#[target_feature(enable = "avx2")]
-fn fast_pass(r: [V; 8]) -> [V; 8] {
-    let constant = |c: i16| _mm256_set1_epi16(c);
-    let (c1_414, c1_847) = (constant(362 << 6), constant(473 << 6));
-    let (c1_082, m1_613) = (constant(277 << 6), constant(-(413 << 6)));
-    let add = |a, b| _mm256_add_epi16(a, b);
-    let sub = |a, b| _mm256_sub_epi16(a, b);
-    let four = |a| _mm256_slli_epi16::<2>(a);
-    let high = |a, b| _mm256_mulhi_epi16(a, b);
-    let (t10, t11) = (add(r[0], r[4]), sub(r[0], r[4]));
-    let t13 = add(r[2], r[6]);
-    let t12 = sub(high(four(sub(r[2], r[6])), c1_414), t13);
-    let (t0, t3) = (add(t10, t13), sub(t10, t13));
-    let (t1, t2) = (add(t11, t12), sub(t11, t12));
-    let (z13, z10) = (add(r[5], r[3]), sub(r[5], r[3]));
-    let (z11, z12) = (add(r[1], r[7]), sub(r[1], r[7]));
-    let t7 = add(z11, z13);
-    let o11 = high(four(sub(z11, z13)), c1_414);
-    let (y10, y12) = (four(z10), four(z12));
-    let z5 = high(add(y10, y12), c1_847);
-    let o12 = add(sub(high(y10, m1_613), z10), z5);
-    let o10 = sub(high(y12, c1_082), z5);
-    let t6 = sub(o12, t7);
-    let t5 = sub(o11, t6);
-    let t4 = add(o10, t5);
-    [add(t0, t7), add(t1, t6), add(t2, t5), sub(t3, t4), add(t3, t4), sub(t2, t5), sub(t1, t6), sub(t0, t7)]
-}
-
-/// Two pairs of factors for `madd`.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn factors(first: i32, second: i32) -> V {
-    _mm256_set1_epi32(second << 16 | (first & 0xFFFF))
-}
-
 /// The columns of the result, still of 16 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -283,37 +246,20 @@ fn fast(rows: [V; 8]) -> [V; 8] {
     columns
 }
 
-/// Transposes the 8x8 values in each half.
+/// The columns of the result, still of 16 bits; `below` is zero in the halves whose block has coefficients in its first
+/// row only.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn transpose(r: [V; 8]) -> [V; 8] {
-    let low16 = |a, b| _mm256_unpacklo_epi16(a, b);
-    let high16 = |a, b| _mm256_unpackhi_epi16(a, b);
-    let low32 = |a, b| _mm256_unpacklo_epi32(a, b);
-    let high32 = |a, b| _mm256_unpackhi_epi32(a, b);
-    let a = [
-        low16(r[0], r[1]),
-        low16(r[2], r[3]),
-        low16(r[4], r[5]),
-        low16(r[6], r[7]),
-        high16(r[0], r[1]),
-        high16(r[2], r[3]),
-        high16(r[4], r[5]),
-        high16(r[6], r[7]),
-    ];
-    let b = [
-        low32(a[0], a[1]),
-        low32(a[2], a[3]),
-        high32(a[0], a[1]),
-        high32(a[2], a[3]),
-        low32(a[4], a[5]),
-        low32(a[6], a[7]),
-        high32(a[4], a[5]),
-        high32(a[6], a[7]),
-    ];
-    let low64 = |i: usize| _mm256_unpacklo_epi64(b[i], b[i + 1]);
-    let high64 = |i: usize| _mm256_unpackhi_epi64(b[i], b[i + 1]);
-    [low64(0), high64(0), low64(2), high64(2), low64(4), high64(4), low64(6), high64(6)]
+fn accurate(rows: [V; 8], below: V) -> [V; 8] {
+    let mut work = accurate_pass::<11>(rows);
+    // A block without anything below its first row wraps where the full formula would saturate.
+    let zero = _mm256_cmpeq_epi64(below, _mm256_setzero_si256());
+    let zero = _mm256_and_si256(zero, _mm256_shuffle_epi32::<0b01_00_11_10>(zero));
+    let flat = _mm256_slli_epi16::<2>(rows[0]);
+    for v in &mut work {
+        *v = _mm256_blendv_epi8(*v, flat, zero);
+    }
+    accurate_pass::<18>(transpose(work))
 }
 
 /// Stores the columns of two blocks as 8 rows of 16 samples.

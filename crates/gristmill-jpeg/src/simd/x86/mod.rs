@@ -1,29 +1,81 @@
 //! AVX2: enlarging and colour conversion, 16 samples at a time, and the small helpers.
 #![allow(unsafe_code)]
 
-mod accurate;
+mod avx512;
 mod copy;
 mod idct;
 mod masks;
+mod passes;
+mod passes256;
 mod reduced;
 
 use std::arch::x86_64::*;
 
 pub(super) use super::entropy::{read, read_two};
 pub(super) use copy::unstuffed as copy_unstuffed;
-pub(super) use idct::transform;
 
 use crate::bands::SLACK;
 use crate::block::Block;
-use crate::{color::Convert, upsample};
+use crate::color::Convert;
+use crate::idct::Kind;
+use crate::simd::{Level, Strip};
+use crate::upsample;
 
 /// Whether the processor has everything that is used here and in [`super::entropy`].
-pub(super) fn available() -> bool {
+fn available() -> bool {
     std::arch::is_x86_feature_detected!("avx2")
         && std::arch::is_x86_feature_detected!("bmi1")
         && std::arch::is_x86_feature_detected!("bmi2")
         && std::arch::is_x86_feature_detected!("lzcnt")
         && std::arch::is_x86_feature_detected!("movbe")
+}
+
+/// The best level.
+pub(super) fn detect() -> Level {
+    if available() { Level::Vector { wide: avx512::available() } } else { Level::Plain }
+}
+
+/// All levels of this code that the processor can run.
+#[cfg(test)]
+pub(super) fn usable() -> Vec<Level> {
+    let usable = [(available(), false), (available() && avx512::usable(), true)];
+    usable.into_iter().filter(|l| l.0).map(|(_, wide)| Level::Vector { wide }).collect()
+}
+
+/// [`super::Level::transform`] for all kinds but `Eighth`.
+pub(super) fn transform(
+    wide: bool,
+    kind: Kind,
+    multipliers: &[i16; 64],
+    blocks: &mut [Block],
+    extents: &[u8],
+    strip: Strip,
+    out: &mut [u8],
+    stride: usize,
+) {
+    if wide && matches!(kind, Kind::Fast | Kind::Accurate) {
+        avx512::transform(kind, multipliers, blocks, extents, strip, out, stride);
+    } else {
+        idct::transform(kind, multipliers, blocks, extents, strip, out, stride);
+    }
+}
+
+/// [`upsample::both`].
+pub(super) fn both(wide: bool, near: &[u8], far: &[u8], n: usize, sums: &mut [i16], out: &mut [u8]) {
+    if wide {
+        avx512::both(near, far, n, sums, out);
+    } else {
+        both_256(near, far, n, sums, out);
+    }
+}
+
+/// [`Convert::YccToRgb`].
+pub(super) fn ycc_to_rgb(wide: bool, y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
+    if wide {
+        avx512::ycc_to_rgb(y, cb, cr, out);
+    } else {
+        ycc_to_rgb_256(y, cb, cr, out);
+    }
 }
 
 /// Widens four coefficients of 8 bits and stores them.
@@ -59,7 +111,7 @@ fn nonzero_bits(block: &Block) -> u64 {
 }
 
 /// [`upsample::both`].
-pub(super) fn both(near: &[u8], far: &[u8], n: usize, sums: &mut [i16], out: &mut [u8]) {
+fn both_256(near: &[u8], far: &[u8], n: usize, sums: &mut [i16], out: &mut [u8]) {
     let enough =
         near.len() >= n + 32 && far.len() >= n + 32 && sums.len() >= n + SLACK && out.len() >= 2 * n + 32;
     assert!(n > 0 && enough, "rows have slack");
@@ -167,7 +219,7 @@ static BELONGS: [[[i8; 16]; 2]; 3] =
     [[belongs(1, 0), belongs(2, 0)], [belongs(1, 1), belongs(2, 1)], [belongs(1, 2), belongs(2, 2)]];
 
 /// [`Convert::YccToRgb`].
-pub(super) fn ycc_to_rgb(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
+fn ycc_to_rgb_256(y: &[u8], cb: &[u8], cr: &[u8], out: &mut [u8]) {
     let n = out.len() / 3;
     let vectors = n / 32 * 32;
     assert!(y.len() >= n && cb.len() >= n && cr.len() >= n);

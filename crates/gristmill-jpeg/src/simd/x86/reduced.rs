@@ -3,7 +3,8 @@
 
 use std::arch::x86_64::*;
 
-use super::idct::{V, factors};
+use super::idct::V;
+use super::passes256::factors;
 
 /// The low and the high quarters of the halves of two vectors, one value of each in turn.
 #[inline]
