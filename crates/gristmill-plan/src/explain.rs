@@ -6,6 +6,7 @@ use crate::optimize::optimize;
 use gristmill_types::hash::Fnv;
 use gristmill_types::{Result, Value};
 use std::fmt::Write;
+use std::sync::atomic::Ordering::Relaxed;
 
 impl Plan {
     /// The plan as an indented tree, the last transformation first: name, numbers, element spec and
@@ -58,14 +59,18 @@ impl Plan {
     /// A number that differs between plans that may give different elements. Seeds drawn by the
     /// operating system do not enter: a saved state brings its own.
     pub fn fingerprint(&self) -> u64 {
-        *self.fingerprint.get_or_init(|| {
-            let mut hash = Fnv::default();
-            hash_plan(self, &mut hash);
-            if self.options().fast_images == Some(true) {
-                hash.field(b"fast_images");
-            }
-            hash.value()
-        })
+        let known = self.fingerprint.load(Relaxed);
+        if known != 0 {
+            return known;
+        }
+        let mut hash = Fnv::default();
+        hash_plan(self, &mut hash);
+        if self.options().fast_images == Some(true) {
+            hash.field(b"fast_images");
+        }
+        let value = hash.value().max(1);
+        self.fingerprint.store(value, Relaxed);
+        value
     }
 }
 

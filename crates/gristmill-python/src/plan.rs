@@ -1,6 +1,6 @@
 //! Plans, transformation by transformation.
 
-use crate::error::{guarded, invalid, to_py};
+use crate::error::{guarded, invalid, to_py, unpanicked};
 use crate::graph::PyGraph;
 use crate::iterator::PyIterator;
 use crate::value::PyValue;
@@ -282,8 +282,8 @@ impl PyPlan {
     }
 
     /// Takes the place of a state among the passes, for a pass that goes on in another process.
-    fn take_up(&self, state: &[u8]) -> PyResult<()> {
-        guarded(|| DatasetIterator::take_up(&self.0, state))
+    fn take_up(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
+        py.detach(|| unpanicked(|| DatasetIterator::take_up(&self.0, state))).map_err(|e| to_py(&e))
     }
 
     /// A new pass, from a state if one is given.

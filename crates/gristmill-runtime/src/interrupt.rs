@@ -21,9 +21,9 @@ impl Interrupt {
         }
     }
 
-    /// Whether there was one, told or not.
-    pub(crate) fn is_set(&self) -> bool {
-        self.set.load(SeqCst)
+    /// The error, as long as the reader was not told.
+    pub(crate) fn peek(&self) -> Option<Error> {
+        lock(&self.error).clone()
     }
 
     /// The error, for the reader; once.

@@ -52,7 +52,7 @@ def _main_module() -> dict[str, Any]:
 
 
 def _flags() -> list[str]:
-    """Returns the flags of this interpreter that change what code does."""
+    """Returns the flags of this interpreter for optimisation, isolation, warnings and ``-X``."""
     flags = sys.flags
     found = ["-" + "O" * flags.optimize] if flags.optimize else []
     if flags.isolated:

@@ -66,8 +66,8 @@ struct Measured {
     limiting_stage: Option<String>,
     /// Work of that stage, in seconds of one thread.
     busy_seconds: f64,
-    /// What is expected without that stage.
-    records_per_second_without: f64,
+    /// What is expected without that stage; `null` where nothing else takes time.
+    records_per_second_without: Option<f64>,
 }
 
 impl Args {
@@ -154,7 +154,9 @@ impl Args {
             megabytes_per_second: read_bytes / seconds / 1e6,
             limiting_stage: forecast.name(limiting).map(str::to_owned),
             busy_seconds: forecast.work.get(limiting).copied().unwrap_or(forecast.outside),
-            records_per_second_without: records as f64 / forecast.without(limiting).max(1e-9),
+            records_per_second_without: Some(forecast.without(limiting))
+                .filter(|seconds| *seconds > 0.0)
+                .map(|seconds| records as f64 / seconds),
         })
     }
 }
@@ -172,11 +174,10 @@ fn show(measured: &Measured, cx: &mut Context<'_>) {
         line += &format!(" ({} passes)", grouped(measured.passes));
     }
     let stage = measured.limiting_stage.as_deref().unwrap_or("taking the records");
-    line += &format!(
-        "  bottleneck: {stage} ({:.2} s of work), without it about {} records/s",
-        measured.busy_seconds,
-        grouped(measured.records_per_second_without as u64)
-    );
+    line += &format!("  bottleneck: {stage} ({:.2} s of work)", measured.busy_seconds);
+    if let Some(rate) = measured.records_per_second_without {
+        line += &format!(", without it about {} records/s", grouped(rate as u64));
+    }
     cx.line(line);
     cx.screen.flush();
 }

@@ -24,8 +24,8 @@ pub use service::{IgnoreErrors, Options, Prefetch, WithOptions};
 pub use source::{Compression, Range, TensorSlices, Tensors, TfRecord};
 
 use gristmill_types::{Result, Spec, Structure, Value};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
 
 /// The nested specs of a dataset's elements.
 pub type ElementSpec = Structure<Spec>;
@@ -145,8 +145,9 @@ pub struct PlanNode {
     pub depth: u64,
     /// Iterators made from this very node so far: each pass draws its random values anew.
     pub iterations: AtomicU64,
-    /// What [`Plan::fingerprint`] gives, once it was asked for: constants may be large.
-    pub(crate) fingerprint: OnceLock<u64>,
+    /// What [`Plan::fingerprint`] gives, once it was asked for, as constants may be large; 0 before. No lock: a forked
+    /// child would wait for a thread that it does not have.
+    pub(crate) fingerprint: AtomicU64,
 }
 
 impl Plan {
@@ -169,7 +170,7 @@ impl Plan {
             ))));
         }
         let foreign = op.is_foreign() || inputs.iter().any(|i| i.foreign);
-        let (iterations, fingerprint) = (AtomicU64::new(0), OnceLock::new());
+        let (iterations, fingerprint) = (AtomicU64::new(0), AtomicU64::new(0));
         let node = PlanNode { op, inputs, spec, cardinality, foreign, depth, iterations, fingerprint };
         Ok(Self(Arc::new(node)))
     }

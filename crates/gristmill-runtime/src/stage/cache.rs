@@ -166,10 +166,11 @@ impl CacheStage {
         }
         let Some((owner, input)) = &mut kept.reader else { return Ok(()) };
         let made = input.next(want);
-        // What ends a pass is no part of it: whoever reads on asks for these elements again.
-        if owner.interrupt.is_set() {
-            if let Some(e) = made.and_then(|b| b.failed) {
-                self.env.shared.interrupted_by(&e);
+        // A pass that ends from outside or from within stops in the middle of blocks, filled batches and buffers. That
+        // is no part of the elements: whoever reads on asks for these again.
+        if owner.is_cancelled() {
+            if let Some(e) = owner.interrupt.peek() {
+                self.env.shared.end(e);
             }
             kept.reader = None;
             return Ok(());
@@ -193,7 +194,7 @@ impl CacheStage {
                 }
             }
             None => {
-                kept.complete = !self.env.shared.is_cancelled();
+                kept.complete = true;
                 kept.reader = None;
             }
         }

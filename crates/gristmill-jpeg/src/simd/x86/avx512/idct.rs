@@ -25,7 +25,7 @@ static ORDER: Order = {
     Order(order)
 };
 
-/// A bit for each zigzag position that is not in the first row, and one for each place whose position is below 32.
+/// A bit for each zigzag position that is not in the first row.
 const BELOW: [u32; 2] = {
     let mut bits = [0; 2];
     let mut i = 0;
@@ -37,6 +37,8 @@ const BELOW: [u32; 2] = {
     }
     bits
 };
+
+/// A bit for each place whose zigzag position is below 32.
 const EARLY: [u32; 2] = {
     let mut bits = [0; 2];
     let mut i = 0;
