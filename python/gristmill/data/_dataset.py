@@ -62,7 +62,7 @@ class Dataset(Sources, KerasAdapter):
         return made
 
     def _like(self, plan: _native.Plan, facts: Facts | None = None) -> Dataset:
-        return Dataset._make(plan, self._structure, None, facts or self._facts)
+        return Dataset._make(plan, self._structure, self._options, facts or self._facts)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -100,9 +100,7 @@ class Dataset(Sources, KerasAdapter):
         plan = self._plan.map(
             graph, captures, st.native(structure), parallel(num_parallel_calls), deterministic
         )
-        made = Dataset._make(plan, structure)
-        made._facts = facts
-        return made
+        return Dataset._make(plan, structure, self._options, facts)
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """Keeps the elements for which a function returns true.
@@ -127,8 +125,8 @@ class Dataset(Sources, KerasAdapter):
             map_func, self._structure, self._plan.leaf_specs, "flat_map", self._facts
         )
         plan = self._plan.flat_map(graph, captures, inner._plan)
-        joined: Dataset = inner._like(plan, self._facts.read(inner._facts))
-        return joined
+        facts = self._facts.read(inner._facts)
+        return Dataset._make(plan, inner._structure, self._options, facts)
 
     def interleave(
         self,
@@ -172,8 +170,8 @@ class Dataset(Sources, KerasAdapter):
             block,
             parallel(num_parallel_calls),
         )
-        joined: Dataset = inner._like(plan, self._facts.read(inner._facts))
-        return joined
+        facts = self._facts.read(inner._facts)
+        return Dataset._make(plan, inner._structure, self._options, facts)
 
     def shuffle(
         self,
@@ -265,9 +263,8 @@ class Dataset(Sources, KerasAdapter):
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Puts the position in front of each element, counted from ``start``."""
         plan = self._plan.enumerate(integer(start, "start"))
-        made = Dataset._make(plan, (0, self._structure))
-        made._facts = replace(self._facts, unscaled=(), paths=(), records=None)
-        return made
+        facts = replace(self._facts, unscaled=(), paths=(), records=None)
+        return Dataset._make(plan, (0, self._structure), self._options, facts)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """Gives this dataset's elements, then those of another.
@@ -283,7 +280,9 @@ class Dataset(Sources, KerasAdapter):
                 f"{dataset.element_spec}"
             )
         plan = self._plan.concatenate(dataset._plan)
-        return self._like(plan, beside([self._facts, dataset._facts]))
+        made = self._like(plan, beside([self._facts, dataset._facts]))
+        made._options = self.options().merge(dataset.options())
+        return made
 
     def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """Drops the elements whose computation fails before this place."""

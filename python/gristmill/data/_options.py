@@ -113,17 +113,12 @@ class Options:
     def merge(self, options: Options) -> Options:
         """Returns these options, overridden by what ``options`` sets."""
         out = Options()
-        out.deterministic = (
-            self.deterministic if options.deterministic is None else options.deterministic
-        )
-        out.image_decode = (
-            self.image_decode if options.image_decode is None else options.image_decode
-        )
-        for name in ("autotune", "threading", "experimental_optimization"):
-            group = vars(getattr(out, name))
-            for source in (self, options):
-                given = vars(getattr(source, name))
-                group.update({k: v for k, v in given.items() if v is not None})
+        for name, made in vars(out).items():
+            for given in (getattr(self, name), getattr(options, name)):
+                if isinstance(made, _Group):
+                    vars(made).update({k: v for k, v in vars(given).items() if v is not None})
+                elif given is not None:
+                    setattr(out, name, given)
         return out
 
     def _native(self) -> dict[str, Any]:

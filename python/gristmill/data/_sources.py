@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from gristmill.data import _lints
 from gristmill.data import _structure as st
 from gristmill.data._facts import Facts, beside, some_paths
 from gristmill.data._functions import integer, number, operand
+from gristmill.data._options import Options
 from gristmill.dtypes import DTypeLike
 from gristmill.errors import InvalidArgumentError
 from gristmill.random import get_seed
@@ -178,9 +180,12 @@ class Sources:
                     f"`tf.data.Dataset` objects but encountered object of type {type(d)}."
                 )
         plan = _native.Plan.zip(st.native(datasets), [d._plan for d in inputs])
-        made = Dataset._make(plan, st.pack(datasets, [d._structure for d in inputs]))
-        made._facts = beside([d._facts for d in inputs])
-        return made
+        return Dataset._make(
+            plan,
+            st.pack(datasets, [d._structure for d in inputs]),
+            functools.reduce(Options.merge, (d.options() for d in inputs), Options()),
+            beside([d._facts for d in inputs]),
+        )
 
 
 def _slices(tensors: Any, paths: bool) -> Dataset:

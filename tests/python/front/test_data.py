@@ -222,6 +222,42 @@ def test_small_methods():
     assert ds.with_options(options).options().deterministic is False
 
 
+def test_options_are_kept_by_what_follows():
+    ds, options, other = Dataset.range(6), gm.data.Options(), gm.data.Options()
+    options.deterministic, other.deterministic, other.image_decode = False, True, "exact"
+    one, two = ds.with_options(options), ds.with_options(other)
+    followers = {
+        "batch": one.shuffle(3).repeat(2).batch(2).prefetch(1),
+        "map": one.map(lambda x: x + 1),
+        "filter": one.filter(lambda x: x > 1),
+        "flat_map": one.flat_map(lambda x: two.take(x)),
+        "interleave": one.interleave(lambda x: two.take(x)),
+        "enumerate": one.enumerate(),
+        "concatenate": two.concatenate(one),
+        "zip": Dataset.zip(two, one),
+    }
+    assert [name for name, d in followers.items() if d.options().deterministic is not False] == []
+    # Of several inputs the later ones win, where they say something.
+    assert followers["zip"].options().image_decode == "exact"
+    assert one.concatenate(two).options().deterministic is True
+    assert Dataset.zip({"a": one, "b": two}).options().deterministic is True
+    assert ds.options().deterministic is None
+
+
+def test_options_merge_all_that_they_have():
+    one, two = gm.data.Options(), gm.data.Options()
+    one.experimental_slack, one.dataset_name = True, "one"
+    one.experimental_distribute.num_devices = 4
+    one.threading.private_threadpool_size = 3
+    two.dataset_name, two.threading.max_intra_op_parallelism = "two", 1
+    both = one.merge(two)
+    assert (both.experimental_slack, both.dataset_name) == (True, "two")
+    assert both.experimental_distribute.num_devices == 4
+    assert both.threading.private_threadpool_size == 3
+    assert both.threading.max_intra_op_parallelism == 1
+    assert two.merge(one).dataset_name == "one" and one.dataset_name == "one"
+
+
 def test_list_files_sorts_and_shuffles(tmp_path):
     for name in ("img10.jpg", "img2.jpg", "b.jpg"):
         (tmp_path / name).touch()
