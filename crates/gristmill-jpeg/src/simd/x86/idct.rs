@@ -78,22 +78,10 @@ unsafe fn run<const KIND: usize>(
 ) {
     let mut spare = EMPTY;
     let base = blocks.as_mut_ptr();
-    // The place of the next block, and how many until the next step.
-    let mut place = strip.place(strip.first);
-    let mut left = strip.h - strip.first % strip.h;
-    let mut next = || {
-        let this = place;
-        left -= 1;
-        place += 1;
-        if left == 0 {
-            left = strip.h;
-            place += strip.step - strip.h;
-        }
-        this
-    };
+    let mut places = strip.places();
     for i in (0..strip.count).step_by(2) {
-        let a = next();
-        let b = if i + 1 < strip.count { next() } else { a };
+        let Some(a) = places.next() else { return };
+        let b = places.next().unwrap_or(a);
         // SAFETY: the caller's word; `a` and `b` are different places or `b` is the spare block, and columns up to the
         // next even number have room.
         unsafe {
