@@ -74,6 +74,24 @@ pub fn parse_header(header: &[u8; HEADER_BYTES], offset: u64) -> Result<u64, Fra
     }
 }
 
+/// The first place in `bytes` where a whole header of a payload below 4 GiB stands whose checksum holds. Payloads may hold
+/// headers too: only one who knows where a frame begins can tell. Gives up where a great many zeros look like the
+/// upper half of a length.
+pub fn find_header(bytes: &[u8]) -> Option<usize> {
+    const UPPER_HALF: [u8; 4] = [0; 4];
+    let finder = memchr::memmem::Finder::new(&UPPER_HALF);
+    let mut from = UPPER_HALF.len();
+    for _ in 0..4096 {
+        from += finder.find(bytes.get(from..)?)?;
+        let at = from - UPPER_HALF.len();
+        if parse_header(bytes[at..].first_chunk()?, 0).is_ok() {
+            return Some(at);
+        }
+        from += 1;
+    }
+    None
+}
+
 /// The header of a payload of `length` bytes.
 #[inline]
 pub fn header(length: u64) -> [u8; HEADER_BYTES] {
@@ -207,6 +225,24 @@ mod tests {
         let mut spans = Vec::new();
         let scan = scan_frames(bytes, offset, true, max, &mut spans);
         (spans, scan)
+    }
+
+    #[test]
+    fn the_first_header_is_found_wherever_it_stands() {
+        let mut bytes = vec![7; 100];
+        assert_eq!(find_header(&bytes), None);
+        bytes.extend(file(&[b"abc", b""]));
+        for start in 0..=100 {
+            assert_eq!(find_header(&bytes[start..]), Some(100 - start));
+        }
+        assert_eq!(find_header(&bytes[101..]), Some(OVERHEAD_BYTES + 2));
+        // A cut header is none.
+        assert_eq!(find_header(&bytes[..100 + HEADER_BYTES - 1]), None);
+        assert_eq!(find_header(&bytes[..100 + HEADER_BYTES]), Some(100));
+        let zeros = |n| [vec![0; n], file(&[b"abc"])].concat();
+        assert_eq!(find_header(&zeros(1000)), Some(1000));
+        assert_eq!(find_header(&zeros(5000)), None);
+        assert_eq!((find_header(&[]), find_header(&[0; 11])), (None, None));
     }
 
     #[test]

@@ -5,11 +5,11 @@ use crate::sys;
 use gristmill_types::process::PerProcess;
 use gristmill_types::{Error, Result};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Threads at most: enough requests under way for a network drive.
-const MOST: usize = 16;
+pub(crate) const MOST: usize = 16;
 /// How long a thread stays without work.
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -73,9 +73,17 @@ fn run(slot: &Slot) {
     }
 }
 
-/// Runs `f` on a thread that may wait for files. Tasks start in the order of these calls, so one may wait for
-/// another that was handed in before it.
-pub(crate) fn submit<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Reading<T> {
+/// Threads that keep the processor busy with what lies in the page cache: more would only take each other's place.
+pub(crate) fn few() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(2, usize::from).clamp(2, MOST))
+}
+
+/// Runs `f` on a thread that may wait for files, starting one where there are fewer than `threads`.
+pub(crate) fn submit<T: Send + 'static>(
+    threads: usize,
+    f: impl FnOnce() -> T + Send + 'static,
+) -> Reading<T> {
     let (job, task) = job(f);
     let slot: Slot = Arc::new(Mutex::new(Some(Box::new(task))));
     let io = IO.get(Io::default);
@@ -84,7 +92,7 @@ pub(crate) fn submit<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) 
     if state.idle >= state.tasks.len() {
         drop(state);
         io.wake.notify_one();
-    } else if state.threads < MOST {
+    } else if state.threads < threads {
         state.threads += 1;
         drop(state);
         let spawned = std::thread::Builder::new().name("gristmill-io".into()).spawn(|| work(io));
@@ -123,23 +131,13 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn tasks_may_wait_for_those_before_them() {
-        let (first, mut next) = channel::<u64>();
-        let mut jobs = Vec::new();
-        for i in 0..100u64 {
-            let (give, take) = channel();
-            let before = std::mem::replace(&mut next, take);
-            jobs.push(submit(move || {
-                let n = before.recv().unwrap();
-                give.send(n + i).unwrap();
-                n
-            }));
-        }
-        first.send(0).unwrap();
-        let sums: Vec<u64> = jobs.into_iter().map(|j| j.wait().unwrap()).collect();
-        assert_eq!(sums, (0..100).map(|i| i * (i.max(1) - 1) / 2).collect::<Vec<_>>());
-        assert!(submit(|| -> u64 { panic!("boom") }).wait().unwrap_err().to_string().contains("boom"));
-        assert_eq!(submit(|| 7).wait().unwrap(), 7);
+    fn results_and_panics_come_back() {
+        let jobs: Vec<_> = (0..100u64).map(|i| submit(few(), move || i * i)).collect();
+        let squares: Vec<u64> = jobs.into_iter().map(|j| j.wait().unwrap()).collect();
+        assert_eq!(squares, (0..100).map(|i| i * i).collect::<Vec<_>>());
+        let e = submit(few(), || -> u64 { panic!("boom") }).wait().unwrap_err();
+        assert!(e.to_string().contains("boom"));
+        assert_eq!(submit(few(), || 7).wait().unwrap(), 7);
     }
 
     #[test]
@@ -150,12 +148,12 @@ mod tests {
         let mut open = Vec::new();
         for (give, take) in gates {
             open.push(give);
-            held.push(submit(move || take.recv().is_ok()));
+            held.push(submit(MOST, move || take.recv().is_ok()));
         }
-        assert_eq!(submit(|| 7).wait().unwrap(), 7);
+        assert_eq!(submit(MOST, || 7).wait().unwrap(), 7);
         // Nobody does what was given up.
         let (give, take) = channel();
-        drop(submit(move || give.send(())));
+        drop(submit(MOST, move || give.send(())));
         assert!(take.recv().is_err());
         open.iter().for_each(|gate| gate.send(()).unwrap());
         assert!(held.into_iter().all(|job| job.wait().unwrap()));

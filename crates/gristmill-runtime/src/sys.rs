@@ -15,17 +15,31 @@ pub(crate) fn lower_priority() {
 /// Page faults of the calling thread that needed no reading from a disk; 0 where the system does not tell.
 pub(crate) fn page_faults() -> u64 {
     #[cfg(target_os = "linux")]
-    {
-        // SAFETY: all zero is a valid rusage, and getrusage writes one to the address given.
-        let usage = unsafe {
-            let mut usage: libc::rusage = std::mem::zeroed();
-            libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
-            usage
-        };
-        u64::try_from(usage.ru_minflt).unwrap_or(0)
-    }
+    return u64::try_from(thread_usage().ru_minflt).unwrap_or(0);
     #[cfg(not(target_os = "linux"))]
     0
+}
+
+/// How often the calling thread has given the processor away because it had to wait; where the system does not tell,
+/// more often than before.
+pub(crate) fn sleeps() -> u64 {
+    #[cfg(target_os = "linux")]
+    return u64::try_from(thread_usage().ru_nvcsw).unwrap_or(0);
+    #[cfg(not(target_os = "linux"))]
+    {
+        static MORE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        MORE.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn thread_usage() -> libc::rusage {
+    // SAFETY: all zero is a valid rusage, and getrusage writes one to the address given.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage
+    }
 }
 
 /// CPU seconds of the process so far; 0 where the system does not tell.

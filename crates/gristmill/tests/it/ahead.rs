@@ -76,6 +76,27 @@ fn records_of_any_size_and_damage_in_any_place() {
 }
 
 #[test]
+fn records_that_are_record_files_themselves() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.tfrecord");
+    let mut random = Philox::seeded(7, 0);
+    for most in [100_000, 3 << 20] {
+        let mut writer = RecordWriter::new(Vec::new(), Compression::None, None);
+        while writer.get_ref().len() < 12 << 20 {
+            let (seed, bytes) = (u64::from(random.next_u32()), random.next_u32() % most);
+            writer.write(&file(seed, bytes as usize, 2000)).unwrap();
+        }
+        let whole = writer.finish().unwrap();
+        std::fs::write(&path, &whole).unwrap();
+        assert_eq!(agree(&path, "nested files"), 0);
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 1;
+        std::fs::write(&path, &damaged).unwrap();
+        assert_eq!(agree(&path, "nested files, one byte changed"), 2);
+    }
+}
+
+#[test]
 fn a_position_is_taken_up_anywhere() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.tfrecord");

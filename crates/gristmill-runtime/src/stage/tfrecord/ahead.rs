@@ -1,15 +1,17 @@
 //! Parts of a plain file, read and checked several at a time.
 //!
-//! Every part is one task on the reading threads. It reads its bytes at once, learns from the task before it where
-//! the first frame begins, walks over its frames, and tells the next one where the last frame ends. Only that walk,
-//! with the bytes in the processor's cache, happens in turn. What is not in order - damage, an end in the middle of a frame, an
-//! error of the store - ends the parts before it: the plain reader goes on from there and finds the words.
+//! Every part is one task on the reading threads that depends on no other: it reads its bytes, looks for the first
+//! header among them, and walks over the frames from there while the bytes are in the processor's cache. Whoever takes
+//! the parts in turn knows where the first frame really begins; where that is elsewhere (records may hold headers), the
+//! walk is done again. What is not in order - damage, an end in the middle of a frame, an error of the store - ends the
+//! parts before it: the plain reader goes on from there and finds the words.
 
 use crate::env::Env;
 use crate::io::{self, Reading};
 use crate::stats::StageStats;
+use crate::sys;
 use gristmill_record::frame::{
-    HEADER_BYTES, OVERHEAD_BYTES, Span, Stop, parse_header, payload_holds, scan_frames,
+    HEADER_BYTES, OVERHEAD_BYTES, Span, Stop, find_header, parse_header, payload_holds, scan_frames,
 };
 use gristmill_storage::Source;
 use gristmill_types::{Buffer, StrSpan};
@@ -17,7 +19,6 @@ use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// Bytes of files that this is for.
@@ -25,16 +26,21 @@ const WORTH: u64 = 2 << 20;
 /// Bytes of a part's buffer at least: what was read is walked over while it is in the processor's cache. And at most.
 const LEAST: u64 = 256 << 10;
 const MOST: u64 = 8 << 20;
-/// A wait that tells of a slow drive: what lies in the page cache is there sooner, and more of it under way would only
-/// leave the processor's cache.
+/// Records that fit into a part at least: one in as many is cut and read apart.
+const RECORDS: u64 = 8;
+/// A wait that tells of a slow drive if the thread that read was asleep meanwhile: what lies in the page cache is there
+/// at once, and more of it under way would only leave the processor's cache.
 const SLOW: Duration = Duration::from_millis(2);
-/// Parts under way at most.
+/// Parts under way: at least, and at most.
+const SHALLOW: usize = 3;
 const DEEPEST: usize = 16;
 
 /// Whole records, as they lie in a part of a file.
 pub(super) struct Part {
     /// The part, and the record that its end cuts in two.
     pub(super) buffers: Vec<Arc<Buffer>>,
+    /// Where the first frame begins that the part may have.
+    begin: u64,
     /// The payloads.
     pub(super) places: Vec<StrSpan>,
     /// Where their frames begin in the file.
@@ -45,11 +51,14 @@ pub(super) struct Part {
     last: bool,
 }
 
-/// Where the first frame of a part begins.
-enum Begin {
-    At(u64),
-    /// The part before tells; it never does if it is the last.
-    Told(Receiver<u64>),
+/// The bytes of a part, and the records that it has if its first frame is the one found there.
+struct Guess {
+    /// First byte.
+    from: u64,
+    buffer: Arc<Buffer>,
+    part: Option<Part>,
+    /// Whether reading the bytes took long because of the drive.
+    slow: bool,
 }
 
 /// What all parts of a file share.
@@ -68,15 +77,31 @@ pub(super) struct Ahead {
     file: Arc<File>,
     /// First byte of the next part to be asked for.
     next: u64,
-    begin: Option<Begin>,
-    parts: VecDeque<Reading<Option<Part>>>,
+    /// Where the frame behind the records given so far begins.
+    end: u64,
+    parts: VecDeque<Reading<Option<Guess>>>,
     /// Parts kept under way: more whenever the reader had to wait for long.
     depth: usize,
     /// Memory that a part may take: its own and that of the record which its end cuts in two.
     part_bytes: u64,
-    /// Memory of the parts under way of all files of the pass, and how much it may be.
+    room: Room,
+}
+
+/// Memory of the parts under way of all files of a pass, and how much it may be.
+#[derive(Clone)]
+pub(super) struct Room {
     under_way: Arc<AtomicU64>,
     budget: u64,
+}
+
+impl Room {
+    pub(super) fn of(env: &Env) -> Self {
+        Self { under_way: Arc::clone(&env.shared.under_way), budget: env.budget() / 4 }
+    }
+
+    fn has(&self, bytes: u64) -> bool {
+        self.under_way.load(Relaxed) + bytes <= self.budget
+    }
 }
 
 impl Drop for Ahead {
@@ -92,7 +117,7 @@ impl Ahead {
         source: Box<dyn Source>,
         offset: u64,
         verify: bool,
-        env: &Env,
+        room: Room,
         stats: &Arc<StageStats>,
     ) -> Result<Self, Box<dyn Source>> {
         let size = source.size();
@@ -102,45 +127,55 @@ impl Ahead {
         let mut header = [0; HEADER_BYTES];
         let whole = read_whole(&*source, offset, &mut header).is_some();
         let Some(first) = parse_header(&header, offset).ok().filter(|_| whole) else { return Err(source) };
-        let bytes = first.saturating_mul(4).max(LEAST).checked_next_power_of_two().unwrap_or(MOST).min(MOST);
-        let (under_way, budget) = (Arc::clone(&env.shared.under_way), env.budget() / 4);
-        if first > MOST / 2 || under_way.load(Relaxed) + 2 * bytes > budget {
+        let bytes =
+            first.saturating_mul(RECORDS).max(LEAST).checked_next_power_of_two().unwrap_or(MOST).min(MOST);
+        if first > MOST / 2 || !room.has(2 * bytes) {
             return Err(source);
         }
         let stride = bytes - HEADER_BYTES as u64;
         let file = File { source, size, verify, stats: Arc::clone(stats), stride };
-        Ok(Self {
+        let mut ahead = Self {
             file: Arc::new(file),
             next: offset,
-            begin: Some(Begin::At(offset)),
+            end: offset,
             parts: VecDeque::new(),
-            depth: 2,
+            depth: SHALLOW,
             part_bytes: 2 * bytes,
-            under_way,
-            budget,
-        })
+            room,
+        };
+        ahead.ask();
+        Ok(ahead)
+    }
+
+    /// Whether the last part of the file has been asked for.
+    pub(super) fn asked_for_all(&self) -> bool {
+        self.next >= self.file.size
+    }
+
+    /// Whether the records given so far are all that the file has.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.end == self.file.size && matches!(self.file.source.read_at(self.end, &mut [0]), Ok(0))
     }
 
     /// Asks for parts as far as depth and budget go; for one in any case.
     fn ask(&mut self) {
         while self.parts.len() < self.depth && self.next < self.file.size {
-            let room = self.under_way.load(Relaxed) + self.part_bytes <= self.budget;
-            if !room && !self.parts.is_empty() {
+            if !self.room.has(self.part_bytes) && !self.parts.is_empty() {
                 break;
             }
-            let Some(begin) = self.begin.take() else { break };
-            let (give, told) = channel();
             let (file, from) = (Arc::clone(&self.file), self.next);
-            self.under_way.fetch_add(self.part_bytes, Relaxed);
-            self.parts.push_back(io::submit(move || file.part(from, begin, give)));
-            self.begin = Some(Begin::Told(told));
+            // The first part begins with a frame.
+            let begin = (from == self.end).then_some(from);
+            self.room.under_way.fetch_add(self.part_bytes, Relaxed);
+            let threads = if self.depth > SHALLOW { io::MOST } else { io::few() };
+            self.parts.push_back(io::submit(threads, move || file.guess(from, begin)));
             self.next += self.file.stride;
         }
     }
 
     /// Lets go of the parts under way.
     fn give_up(&mut self) {
-        self.under_way.fetch_sub(self.part_bytes * self.parts.len() as u64, Relaxed);
+        self.room.under_way.fetch_sub(self.part_bytes * self.parts.len() as u64, Relaxed);
         self.parts.clear();
     }
 
@@ -149,19 +184,20 @@ impl Ahead {
         loop {
             self.ask();
             let part = self.parts.pop_front()?;
-            self.under_way.fetch_sub(self.part_bytes, Relaxed);
+            self.room.under_way.fetch_sub(self.part_bytes, Relaxed);
             let ready = usize::from(part.is_done()) + self.parts.iter().filter(|p| p.is_done()).count();
             self.file.stats.ahead(ready, self.depth);
             if ready > self.parts.len() {
                 // All of them lay ready: fewer stay in the processor's cache.
-                self.depth = (self.depth - 1).max(2);
+                self.depth = (self.depth - 1).max(SHALLOW);
             }
-            let start = Instant::now();
             // A task that panicked is as good as an unreadable part: the plain reader reports what there is.
-            let part = part.wait().ok().flatten()?;
-            if start.elapsed() > SLOW {
+            let guess = part.wait().ok().flatten()?;
+            if guess.slow && ready == 0 {
                 self.depth = (self.depth * 2).min(DEEPEST);
             }
+            let part = self.file.resolve(guess, self.end)?;
+            self.end = part.end;
             if part.last {
                 self.give_up();
                 self.next = self.file.size;
@@ -190,19 +226,25 @@ fn read_whole(source: &dyn Source, mut offset: u64, mut into: &mut [u8]) -> Opti
 }
 
 impl File {
-    /// The part that begins at byte `from`.
-    fn part(&self, from: u64, begin: Begin, give: Sender<u64>) -> Option<Part> {
-        let limit = from + self.stride;
+    /// The part that begins at byte `from`, as far as it can tell itself.
+    fn guess(&self, from: u64, begin: Option<u64>) -> Option<Guess> {
         let len = usize::try_from((self.size - from).min(self.stride + HEADER_BYTES as u64)).ok()?;
-        let buffer = self.working(|| {
+        self.working(|| {
             let mut buffer = Buffer::recycled(len);
-            read_whole(&*self.source, from, buffer.as_mut_slice()).map(|()| buffer)
-        })?;
-        let begin = match begin {
-            Begin::At(offset) => offset,
-            Begin::Told(told) => told.recv().ok()?,
-        };
-        self.working(|| self.frames(from, limit, begin, buffer, &give))
+            let (start, sleeps) = (Instant::now(), sys::sleeps());
+            read_whole(&*self.source, from, buffer.as_mut_slice())?;
+            let slow = start.elapsed() > SLOW && sys::sleeps() > sleeps;
+            let begin = begin.or_else(|| Some(from + find_header(buffer.as_slice())? as u64));
+            let buffer = Arc::new(buffer);
+            let part = begin.and_then(|begin| self.frames(from, begin, &buffer));
+            Some(Guess { from, buffer, part, slow })
+        })
+    }
+
+    /// The part whose first frame begins at `begin`.
+    fn resolve(&self, guess: Guess, begin: u64) -> Option<Part> {
+        let Guess { from, buffer, part, .. } = guess;
+        part.filter(|part| part.begin == begin).or_else(|| self.working(|| self.frames(from, begin, &buffer)))
     }
 
     /// Counts time and memory of work for the stage.
@@ -214,78 +256,69 @@ impl File {
     }
 
     /// The records of the part in `buffer`, whose first frame begins at `begin`.
-    fn frames(&self, from: u64, limit: u64, begin: u64, buffer: Buffer, give: &Sender<u64>) -> Option<Part> {
-        let tell = |end: u64| {
-            // Nobody listens where the reader has gone, or at the end of the file.
-            let _ = give.send(end);
-            end
+    fn frames(&self, from: u64, begin: u64, buffer: &Arc<Buffer>) -> Option<Part> {
+        let limit = from + self.stride;
+        let mut part = Part {
+            buffers: Vec::with_capacity(2),
+            begin,
+            places: Vec::new(),
+            offsets: Vec::new(),
+            end: begin,
+            last: false,
         };
         if begin >= limit {
-            let (buffers, places, offsets) = (Vec::new(), Vec::new(), Vec::new());
-            return Some(Part { buffers, places, offsets, end: tell(begin), last: false });
+            return Some(part);
         }
         let bytes = buffer.as_slice();
         let at = usize::try_from(begin - from).ok()?;
         let mut spans = Vec::new();
         let scan = scan_frames(&bytes[at..], begin, self.verify, usize::MAX, &mut spans);
-        spans.iter_mut().for_each(|s| s.start += at);
-        let cut = begin + scan.consumed as u64;
-        let frame = match scan.stop {
-            _ if cut >= limit => None,
-            Stop::Partial { frame_bytes: Some(n) } if n <= self.stride && n <= self.size - cut => Some(n),
-            _ => return Some(self.collect(from, buffer, &spans, None, cut, true)),
-        };
-        let end = tell(cut + frame.unwrap_or(0));
-        let straddler = match frame {
-            None => None,
-            Some(n) => {
-                let mut record = Buffer::recycled(usize::try_from(n).ok()?);
-                let head = &bytes[usize::try_from(cut - from).ok()?..];
-                record.as_mut_slice()[..head.len()].copy_from_slice(head);
-                let rest = &mut record.as_mut_slice()[head.len()..];
-                match read_whole(&*self.source, cut + head.len() as u64, rest) {
-                    Some(()) => Some(record),
-                    None => return Some(self.collect(from, buffer, &spans, None, cut, true)),
+        part.end = begin + scan.consumed as u64;
+        part.places.reserve(spans.len() + 1);
+        part.offsets.reserve(spans.len() + 1);
+        for span in spans {
+            let start = span.start + at;
+            // Buffers have at most `MOST` bytes.
+            part.places.push(StrSpan { buffer: 0, start: start as u32, len: span.len as u32 });
+            part.offsets.push(from + (start - HEADER_BYTES) as u64);
+        }
+        part.buffers.push(Arc::clone(buffer));
+        match scan.stop {
+            _ if part.end >= limit => {}
+            Stop::Partial { frame_bytes: Some(n) } if n <= self.stride && n <= self.size - part.end => {
+                let head = &bytes[usize::try_from(part.end - from).ok()?..];
+                match self.cut_record(head, part.end, usize::try_from(n).ok()?) {
+                    Some(record) => part.push_cut(record),
+                    None => part.last = true,
                 }
             }
-        };
-        Some(self.collect(from, buffer, &spans, straddler, end, false))
+            _ => part.last = true,
+        }
+        Some(part)
     }
 
-    /// Puts the records together; the one that was read apart is checked.
-    fn collect(
-        &self,
-        from: u64,
-        buffer: Buffer,
-        spans: &[Span],
-        straddler: Option<Buffer>,
-        end: u64,
-        last: bool,
-    ) -> Part {
-        let mut part = Part {
-            buffers: Vec::with_capacity(2),
-            places: Vec::with_capacity(spans.len() + 1),
-            offsets: Vec::with_capacity(spans.len() + 1),
-            end,
-            last,
-        };
-        for &span in spans {
-            // Buffers have at most `MOST` bytes.
-            part.places.push(StrSpan { buffer: 0, start: span.start as u32, len: span.len as u32 });
-            part.offsets.push(from + (span.start - HEADER_BYTES) as u64);
-        }
-        part.buffers.push(Arc::new(buffer));
-        if let Some(record) = straddler {
-            let span = Span { start: HEADER_BYTES, len: record.len() - OVERHEAD_BYTES };
-            let offset = end - record.len() as u64;
-            if !self.verify || payload_holds(record.as_slice(), span) {
-                part.places.push(StrSpan { buffer: 1, start: span.start as u32, len: span.len as u32 });
-                part.offsets.push(offset);
-                part.buffers.push(Arc::new(record));
-            } else {
-                (part.end, part.last) = (offset, true);
-            }
-        }
-        part
+    /// The frame of `n` bytes at `offset` that begins with `head` and goes on behind the part, if it is intact.
+    fn cut_record(&self, head: &[u8], offset: u64, n: usize) -> Option<Buffer> {
+        let mut record = Buffer::recycled(n);
+        let (first, rest) = record.as_mut_slice().split_at_mut(head.len());
+        first.copy_from_slice(head);
+        read_whole(&*self.source, offset + head.len() as u64, rest)?;
+        let span = Span { start: HEADER_BYTES, len: n - OVERHEAD_BYTES };
+        (!self.verify || payload_holds(record.as_slice(), span)).then_some(record)
+    }
+}
+
+impl Part {
+    /// Adds the frame behind the records.
+    fn push_cut(&mut self, frame: Buffer) {
+        let len = frame.len() as u64;
+        self.places.push(StrSpan {
+            buffer: 1,
+            start: HEADER_BYTES as u32,
+            len: (frame.len() - OVERHEAD_BYTES) as u32,
+        });
+        self.offsets.push(self.end);
+        self.buffers.push(Arc::new(frame));
+        self.end += len;
     }
 }

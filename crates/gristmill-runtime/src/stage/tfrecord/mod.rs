@@ -1,22 +1,23 @@
 //! `TFRecordDataset`: the records of files, as slices of the buffers that they were read into.
 
 mod ahead;
+mod open;
 
 use self::ahead::{Ahead, Part};
+use self::open::{Opened, Opener};
 use super::Stage;
 use crate::env::Env;
+use crate::io::Reading;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
 use gristmill_plan::dataset::{Compression, TfRecord};
-use gristmill_record::frame::{HEADER_BYTES, Span, parse_header};
+use gristmill_record::frame::Span;
 use gristmill_record::reader::{CHUNK_BYTES, ChunkInfo, EndInfo, Filled, ReaderOptions, RecordReader};
-use gristmill_storage::{Source, Stores};
+use gristmill_storage::Source;
 use gristmill_types::{
     Block, Buffer, Bytes, Column, Error, Frame, Ids, Key, Result, Shape, StrSpan, Strings, Tensor,
 };
-use std::ffi::OsStr;
 use std::io::{Seek, SeekFrom};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
@@ -59,11 +60,11 @@ impl Chunk {
 /// See the module.
 pub(crate) struct TfRecordStage {
     files: Vec<Bytes>,
-    stores: Stores,
-    compression: Compression,
-    verify: bool,
+    opener: Opener,
     file: usize,
     open: Option<Open>,
+    /// The file behind it, once the last bytes of this one are on their way.
+    upcoming: Option<Reading<Result<Opened>>>,
     chunk: Option<Chunk>,
     /// Position of the next record in the current file.
     index: u64,
@@ -77,19 +78,19 @@ pub(crate) struct TfRecordStage {
 
 impl TfRecordStage {
     pub(crate) fn new(op: &TfRecord, env: &Env) -> Result<Self> {
+        let stats = env.stats("TFRecordDataset");
         Ok(Self {
             files: op.files.value()?.tensor()?.as_strings().to_vec(),
-            stores: Stores::default(),
-            compression: op.compression,
-            verify: op.verify,
+            opener: Opener::new(op, env, &stats),
             file: 0,
             open: None,
+            upcoming: None,
             chunk: None,
             index: 0,
             offset: 0,
             ordinal: 0,
             root: env.source_root(),
-            stats: env.stats("TFRecordDataset"),
+            stats,
             env: env.clone(),
         })
     }
@@ -98,44 +99,29 @@ impl TfRecordStage {
         self.files.get(self.file).map_or_else(|| "".into(), |f| String::from_utf8_lossy(f).into())
     }
 
-    fn source(&self) -> Result<Box<dyn Source>> {
-        let path = OsStr::from_bytes(&self.files[self.file]);
-        Ok(self.stores.of(path)?.open(path)?)
-    }
-
     /// Opens the current file at the current position.
     fn open(&mut self) -> Result<()> {
-        let reader = match self.ahead(self.source()?) {
-            Ok(ahead) => Reader::Ahead(ahead),
-            Err(source) => Reader::Plain(self.plain(source)?),
+        let opened = match self.upcoming.take() {
+            Some(upcoming) => upcoming.wait()?,
+            None => self.opener.open(&self.files[self.file], self.offset),
+        };
+        let reader = match opened? {
+            Opened::Ahead(ahead) => Reader::Ahead(ahead),
+            Opened::Plain(source) => Reader::Plain(self.plain(source)?),
         };
         self.open = Some(Open { reader, name: self.name() });
         Ok(())
     }
 
-    /// Reading ahead in the current file, if it is one for that.
-    fn ahead(&self, source: Box<dyn Source>) -> Result<Ahead, Box<dyn Source>> {
-        let plain = match self.compression {
-            Compression::None => true,
-            Compression::Gzip | Compression::Zlib => false,
-            // A frame's header at the place in question may be chance inside compressed data.
-            Compression::Detect => self.offset == 0 || is_plain(&*source),
-        };
-        if self.env.shared.direct || !plain {
-            return Err(source);
-        }
-        Ahead::open(source, self.offset, self.verify, &self.env, &self.stats)
-    }
-
     fn options(&self, source: &dyn Source) -> ReaderOptions {
         ReaderOptions {
-            compression: match self.compression {
+            compression: match self.opener.compression {
                 Compression::Detect => None,
                 Compression::None => Some(gristmill_record::codec::Compression::None),
                 Compression::Gzip => Some(gristmill_record::codec::Compression::Gzip),
                 Compression::Zlib => Some(gristmill_record::codec::Compression::Zlib),
             },
-            verify: self.verify,
+            verify: self.opener.verify,
             size: Some(source.size()),
         }
     }
@@ -157,7 +143,7 @@ impl TfRecordStage {
 
     /// The current file, which is not compressed, from the current position on.
     fn resumed(&self) -> Result<RecordReader<Box<dyn Source>>> {
-        let mut source = self.source()?;
+        let mut source = self.opener.source(&self.files[self.file])?;
         source
             .seek(SeekFrom::Start(self.offset))
             .map_err(|e| Error::from(gristmill_record::error::ReadError::from(e)).in_file(&*self.name()))?;
@@ -196,10 +182,18 @@ impl TfRecordStage {
                 Reader::Plain(reader) => reader,
                 Reader::Ahead(ahead) => {
                     let part = ahead.next();
+                    if ahead.asked_for_all() && self.upcoming.is_none() {
+                        self.upcoming = self.files.get(self.file + 1).map(|next| self.opener.begin(next));
+                    }
                     self.stats.wait(start);
+                    let at_end = part.is_none() && ahead.is_at_end();
                     if let Some(chunk) = part.and_then(|part| Chunk::of_part(part, self.index)) {
                         self.found(chunk);
                         return Some(Ok(()));
+                    }
+                    if at_end {
+                        self.next_file();
+                        continue;
                     }
                     if let Err(e) = self.go_on_plain() {
                         self.next_file();
@@ -236,12 +230,6 @@ impl TfRecordStage {
         }
         None
     }
-}
-
-/// Whether a file begins with a frame's header.
-fn is_plain(source: &dyn Source) -> bool {
-    let mut head = [0; HEADER_BYTES];
-    matches!(source.read_at(0, &mut head), Ok(HEADER_BYTES)) && parse_header(&head, 0).is_ok()
 }
 
 enum Step {
@@ -330,7 +318,7 @@ impl Stage for TfRecordStage {
         self.index = from.u64()?;
         self.offset = from.u64()?;
         self.ordinal = from.u64()?;
-        (self.open, self.chunk) = (None, None);
+        (self.open, self.chunk, self.upcoming) = (None, None, None);
         Ok(())
     }
 }
