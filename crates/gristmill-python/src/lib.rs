@@ -3,6 +3,7 @@
 //!
 //! What a user sees is written in Python over these; names and arguments here are not public.
 
+mod array_struct;
 mod attr;
 mod call;
 mod dlpack;

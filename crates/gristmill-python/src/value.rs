@@ -1,7 +1,7 @@
 //! Dense, sparse and ragged values in Python's hands.
 
 use crate::error::{guarded, invalid, to_py};
-use crate::{dlpack, memory, spec};
+use crate::{array_struct, dlpack, memory, spec};
 use gristmill_types::{Bytes, DType, PartialShape, Ragged, Shape, Sparse, Tensor, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -127,6 +127,14 @@ impl PyValue {
     #[getter]
     fn kind(&self) -> &'static str {
         self.0.kind_name()
+    }
+
+    /// Whether NumPy's view of it is an array, of the dtype that NumPy has by that name.
+    #[getter]
+    fn is_plain_array(&self) -> bool {
+        self.0.tensor().is_ok_and(|t| {
+            !t.dims().is_empty() && !matches!(t.dtype(), DType::String | DType::BF16)
+        })
     }
 
     /// Name of the dtype.
@@ -259,6 +267,13 @@ impl PyValue {
         out.set_item("typestr", typestr)?;
         out.set_item("data", (t.bytes().as_ptr() as usize, !exclusive(t)))?;
         Ok(out)
+    }
+
+    /// The same as a C structure, for NumPy.
+    #[getter]
+    fn __array_struct__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let t = self.dense()?;
+        array_struct::of(py, t, exclusive(t))
     }
 
     /// Always the CPU.

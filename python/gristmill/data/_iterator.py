@@ -30,6 +30,10 @@ def _tell(warnings: list[str]) -> None:
 
 def frozen(value: _native.Value) -> Any:
     """Returns a value as ``as_numpy_iterator`` gives it: an array that cannot be written."""
+    if value.is_plain_array:
+        array = np.asarray(value)
+        array.flags.writeable = False
+        return array
     if value.kind == "dense" and value.dtype == "string":
         shape = value.shape
         if not shape:
@@ -65,7 +69,7 @@ class Iterator:
     ) -> None:
         self._dataset = dataset
         self._structure = dataset._structure
-        self._single = self._structure == 0
+        self._pack = st.packer(self._structure)
         self._wrap = wrap
         self._native: _native.PlanIterator | ProcessPass
         if process:
@@ -88,9 +92,7 @@ class Iterator:
         if self._parses:
             peek(self._parses)
             self._parses = ()
-        if self._single:
-            return self._wrap(values[0])
-        return st.pack(self._structure, map(self._wrap, values))
+        return self._pack([self._wrap(value) for value in values])
 
     def get_next(self) -> Any:
         """Returns the next element.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gristmill import _trace, specs
@@ -63,6 +65,36 @@ def _pack(s: Any, leaves: Iterator[Any]) -> Any:
         items = [_pack(item, leaves) for item in s]
         return type(s)(*items) if hasattr(s, "_fields") else tuple(items)
     return None if s is None else next(leaves)
+
+
+def packer(structure: Any) -> Callable[[list[Any]], Any]:
+    """Returns what `pack` does for this structure, looked through once for many elements."""
+    made = _packer(structure, itertools.count())
+    return operator.itemgetter(made) if isinstance(made, int) else made
+
+
+def _packer(s: Any, count: Iterator[int]) -> Any:
+    """Returns the number of a leaf, or a function that makes the structure of all leaves."""
+    if isinstance(s, Mapping):
+        made = {key: _packer(s[key], count) for key in sorted(s)}
+        values = _each([made[key] for key in s])
+        keys = tuple(s)
+        if type(s) is dict:
+            return lambda leaves: dict(zip(keys, values(leaves), strict=True))
+        return lambda leaves: type(s)(dict(zip(keys, values(leaves), strict=True)))  # type: ignore[call-arg]
+    if isinstance(s, tuple):
+        items = _each([_packer(item, count) for item in s])
+        if hasattr(s, "_fields"):
+            return lambda leaves: type(s)(*items(leaves))
+        return items
+    return (lambda leaves: None) if s is None else next(count)
+
+
+def _each(parts: list[Any]) -> Callable[[list[Any]], tuple[Any, ...]]:
+    if len(parts) > 1 and all(isinstance(part, int) for part in parts):
+        return operator.itemgetter(*parts)
+    makers = [operator.itemgetter(part) if isinstance(part, int) else part for part in parts]
+    return lambda leaves: tuple(maker(leaves) for maker in makers)
 
 
 def native(structure: Any) -> Any:
