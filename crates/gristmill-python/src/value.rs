@@ -132,9 +132,9 @@ impl PyValue {
     /// Whether NumPy's view of it is an array, of the dtype that NumPy has by that name.
     #[getter]
     fn is_plain_array(&self) -> bool {
-        self.0.tensor().is_ok_and(|t| {
-            !t.dims().is_empty() && !matches!(t.dtype(), DType::String | DType::BF16)
-        })
+        self.0
+            .tensor()
+            .is_ok_and(|t| !t.dims().is_empty() && !matches!(t.dtype(), DType::String | DType::BF16))
     }
 
     /// Name of the dtype.

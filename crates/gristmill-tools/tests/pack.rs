@@ -75,6 +75,47 @@ fn records_hold_the_files() {
 }
 
 #[test]
+fn images_of_all_sizes_stand_side_by_side() {
+    let root = tempfile::tempdir().unwrap();
+    let source = root.path().join("photos");
+    // One and two bytes for a side, below and above what is a chunk of its own, turned and as they are.
+    let sides = [(20, 20), (127, 128), (128, 127), (300, 200), (1000, 1100), (16, 1500)];
+    for (i, (height, width)) in sides.into_iter().enumerate() {
+        let image = photo(height, width, i as u32);
+        write(&source.join(format!("a/{i}.jpg")), &image);
+        write(&source.join(format!("a/{i}-turned.jpg")), &with_orientation(&image, 6));
+    }
+    assert!(fs::metadata(source.join("a/4.jpg")).unwrap().len() > 600 << 10);
+    for exif in [Exif::Ignore, Exif::Apply] {
+        let out = root.path().join(format!("out-{exif:?}"));
+        run(&source, &out, &PackOptions { exif, ..sharded(1) });
+        let found = records(&out, "photos");
+        assert_eq!(found.len(), 12);
+        for record in &found {
+            let (name, image) = (text(record, "filename"), bytes(record, "image"));
+            let [height, width, _] = jpeg::shape(&image).unwrap();
+            assert_eq!(
+                (int(record, "height"), int(record, "width")),
+                (height as i64, width as i64),
+                "{name}"
+            );
+            let file = fs::read(source.join(&name)).unwrap();
+            if exif == Exif::Ignore || !name.contains("turned") {
+                assert_eq!(image, file, "{name}");
+            } else {
+                let [h, w, _] = jpeg::shape(&file).unwrap();
+                assert_eq!((height, width), (w, h), "{name}");
+            }
+        }
+        let json: serde_json::Value =
+            serde_json::from_slice(&fs::read(out.join("dataset.json")).unwrap()).unwrap();
+        let data = fs::read(out.join("photos-00000-of-00001.tfrecord")).unwrap();
+        let sum = format!("{:08x}", gristmill_record::crc::crc32c(&data));
+        assert_eq!(json["splits"][0]["shards"][0]["crc32c"], sum);
+    }
+}
+
+#[test]
 fn threads_and_times_change_nothing() {
     let root = tree(40);
     let source = root.path().join("photos");

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gristmill_record::crc::crc32c;
+use gristmill_record::crc::{concat, crc32c, extend, mask};
 use gristmill_record::frame;
 use gristmill_types::{Error, Kind, Result};
 
@@ -25,12 +25,14 @@ const CHUNK_FILES: usize = 256;
 const CHUNK_CHANGED: usize = 8;
 /// Bytes that a pixel of an image encoded anew takes, at high quality.
 const BYTES_PER_PIXEL: u64 = 2;
-/// A file of this size is a chunk of its own, read straight into its place.
+/// A file of this size is a chunk of its own.
 const LARGE_BYTES: u64 = 512 << 10;
 /// A buffer for files of this size is kept however many threads there are.
 const FILE_KEPT: usize = 64 << 10;
-/// Room before a large file for what precedes it in its record.
-const HEAD_ROOM: usize = 4096;
+/// Height and width that a file is taken to have before it is read: any that take two bytes do.
+const LIKELY_SIZE: usize = 500;
+/// Bytes behind an image and the features that follow it which may differ from what was likely, and the footer.
+const BEHIND: usize = 64;
 /// The largest file that is packed: a record is held in memory as a whole, by readers too.
 const MAX_FILE_BYTES: u64 = 192 << 20;
 
@@ -78,6 +80,13 @@ pub(crate) fn task(job: &Job, shard: usize, number: u32, rows: Range<usize>, lim
     };
     let held = held.saturating_add(files * 512).min(limit);
     Task { shard, number, last: end == rows.end, rows: rows.start..end, held }
+}
+
+/// An image encoded anew.
+struct Changed {
+    image: Vec<u8>,
+    height: usize,
+    width: usize,
 }
 
 /// Why a file gives no record.
@@ -129,13 +138,11 @@ impl<'a> Maker<'a> {
                 break;
             }
             let row = row as usize;
-            let size = self.job.listing.size(row);
-            let alone = task.rows.len() == 1 && size >= LARGE_BYTES && self.job.options.resize.is_none();
-            let made = if alone {
-                self.large(row, &mut chunk, only_look)
+            let made = if self.job.options.resize.is_none() {
+                self.in_place(row, &mut chunk, only_look)
             } else {
                 let mut file = std::mem::take(&mut self.file);
-                let made = self.small(row, &mut file, &mut chunk, only_look);
+                let made = self.apart(row, &mut file, &mut chunk, only_look);
                 if file.capacity() <= self.kept.max(FILE_KEPT) {
                     self.file = file;
                 }
@@ -152,82 +159,92 @@ impl<'a> Maker<'a> {
         Ok(chunk)
     }
 
-    /// A record by way of the thread's own buffer.
-    fn small(
+    /// A record of an image encoded anew, by way of the thread's own buffer.
+    fn apart(
         &mut self,
         row: usize,
         file: &mut Vec<u8>,
         chunk: &mut Chunk,
         only_look: bool,
     ) -> Result<(), Refused> {
-        let n = self.read(row, file, 0)?;
+        let n = self.read(row, file, 0, 0)?;
         let contents = &file[..n];
         let facts = self.look(contents)?;
-        self.add(row, contents, &facts, chunk, only_look)
-    }
-
-    /// A record whose file is read straight into its place.
-    fn large(&mut self, row: usize, chunk: &mut Chunk, only_look: bool) -> Result<(), Refused> {
-        let mut buffer = std::mem::take(&mut chunk.buffer);
-        let n = self.read(row, &mut buffer, HEAD_ROOM)?;
-        let contents = &buffer[HEAD_ROOM..HEAD_ROOM + n];
-        let facts = self.look(contents)?;
-        if only_look || is_changed(&facts, &self.job.options) {
-            return self.add(row, contents, &facts, chunk, only_look);
+        let anew = self.change(contents, &facts)?;
+        count(self.job, row, &facts, content(n, crc32c(contents)), &mut chunk.tally);
+        if !only_look {
+            self.append(row, &anew, chunk);
         }
-        let sum = content(contents);
-        let length = self.surround(row, facts.height, facts.width, n);
-        let before = frame::HEADER_BYTES + self.head.len();
-        let Some(start) = HEAD_ROOM.checked_sub(before) else {
-            return self.add(row, contents, &facts, chunk, only_look);
-        };
-        count(self.job, row, &facts, sum, &mut chunk.tally);
-        let payload = start + frame::HEADER_BYTES;
-        buffer[start..payload].copy_from_slice(&frame::header(length as u64));
-        buffer[payload..HEAD_ROOM].copy_from_slice(&self.head);
-        buffer.truncate(HEAD_ROOM + n);
-        buffer.extend_from_slice(&self.tail);
-        let footer = frame::footer(&buffer[payload..]);
-        buffer.extend_from_slice(&footer);
-        (chunk.buffer, chunk.start) = (buffer, start);
         Ok(())
     }
 
-    /// Appends the record of an image that is known to be good, changed where asked to.
-    fn add(
-        &mut self,
-        row: usize,
-        contents: &[u8],
-        facts: &Facts,
-        chunk: &mut Chunk,
-        only_look: bool,
-    ) -> Result<(), Refused> {
-        let options = &self.job.options;
-        let sum = content(contents);
-        let changed;
-        let (mut image, mut height, mut width) = (contents, facts.height, facts.width);
-        if is_changed(facts, options) {
-            let size = Some((facts.height, facts.width));
-            let _room =
-                self.memory.take(working_bytes(contents, facts, options), size).map_err(Refused::Bad)?;
-            (changed, height, width) = self.studio.change(contents, facts, options).map_err(Refused::Bad)?;
-            image = &changed;
-        }
-        count(self.job, row, facts, sum, &mut chunk.tally);
+    /// A record whose file is read to where it most likely stands in it, and is moved if it does not.
+    fn in_place(&mut self, row: usize, chunk: &mut Chunk, only_look: bool) -> Result<(), Refused> {
+        let size = usize::try_from(self.job.listing.size(row)).unwrap_or(usize::MAX);
+        self.surround(row, LIKELY_SIZE, LIKELY_SIZE, size);
+        let before = frame::HEADER_BYTES + self.head.len();
+        let behind = self.tail.len() + BEHIND;
+        let place = chunk.end + before;
+        let n = self.read(row, &mut chunk.buffer, place, behind)?;
+        let contents = &chunk.buffer[place..place + n];
+        let facts = self.look(contents)?;
+        let sum = crc32c(contents);
+        let anew =
+            if is_changed(&facts, &self.job.options) { Some(self.change(contents, &facts)?) } else { None };
+        count(self.job, row, &facts, content(n, sum), &mut chunk.tally);
         if only_look {
             return Ok(());
         }
-        let length = self.surround(row, height, width, image.len());
-        let out = &mut chunk.buffer;
-        out.reserve(length + frame::OVERHEAD_BYTES);
-        out.extend_from_slice(&frame::header(length as u64));
-        let start = out.len();
-        out.extend_from_slice(&self.head);
-        out.extend_from_slice(image);
-        out.extend_from_slice(&self.tail);
-        let footer = frame::footer(&out[start..]);
-        out.extend_from_slice(&footer);
+        if let Some(anew) = anew {
+            self.append(row, &anew, chunk);
+            return Ok(());
+        }
+        let length = self.surround(row, facts.height, facts.width, n);
+        let really = frame::HEADER_BYTES + self.head.len();
+        if really != before {
+            make_room(&mut chunk.buffer, chunk.end + really + n);
+            chunk.buffer.copy_within(place..place + n, chunk.end + really);
+        }
+        self.frame(chunk, length, n, sum);
         Ok(())
+    }
+
+    /// An image changed as the options say.
+    fn change(&mut self, contents: &[u8], facts: &Facts) -> Result<Changed, Refused> {
+        let options = &self.job.options;
+        let size = Some((facts.height, facts.width));
+        let _room = self.memory.take(working_bytes(contents, facts, options), size).map_err(Refused::Bad)?;
+        let (image, height, width) = self.studio.change(contents, facts, options).map_err(Refused::Bad)?;
+        Ok(Changed { image, height, width })
+    }
+
+    /// Appends the record of a changed image.
+    fn append(&mut self, row: usize, changed: &Changed, chunk: &mut Chunk) {
+        let n = changed.image.len();
+        let length = self.surround(row, changed.height, changed.width, n);
+        let place = chunk.end + frame::HEADER_BYTES + self.head.len();
+        make_room(&mut chunk.buffer, place + n);
+        chunk.buffer[place..place + n].copy_from_slice(&changed.image);
+        self.frame(chunk, length, n, crc32c(&changed.image));
+    }
+
+    /// Puts the frame of a record of `length` bytes around an image of `n` bytes, which stands in its place.
+    fn frame(&self, chunk: &mut Chunk, length: usize, n: usize, image: u32) {
+        let Self { head, tail, .. } = self;
+        let header = frame::header(length as u64);
+        let payload = extend(concat(crc32c(head), image, n as u64), tail);
+        let footer = mask(payload).to_le_bytes();
+        make_room(&mut chunk.buffer, chunk.end + length + frame::OVERHEAD_BYTES);
+        let mut put = |bytes: &[u8], skip: usize| {
+            chunk.end += skip;
+            chunk.buffer[chunk.end..chunk.end + bytes.len()].copy_from_slice(bytes);
+            chunk.end += bytes.len();
+        };
+        put(&header, 0);
+        put(head, 0);
+        put(tail, n);
+        put(&footer, 0);
+        chunk.crc32c = extend(concat(extend(chunk.crc32c, &header), payload, length as u64), &footer);
     }
 
     /// Prepares what stands before and behind the image in its record; gives the length of the whole.
@@ -240,8 +257,8 @@ impl<'a> Maker<'a> {
         inspect(contents, self.job.options.check, &mut self.studio.pixels, self.memory).map_err(Refused::Bad)
     }
 
-    /// Reads a file to `into[at..]`; gives its length. What else `into` holds means nothing.
-    fn read(&self, row: usize, into: &mut Vec<u8>, at: usize) -> Result<usize, Refused> {
+    /// Reads a file to `into[at..]`, with room for `behind` bytes more; gives its length.
+    fn read(&self, row: usize, into: &mut Vec<u8>, at: usize, behind: usize) -> Result<usize, Refused> {
         let path = self.job.listing.full_path(row);
         let size = self.job.listing.size(row);
         if size == 0 {
@@ -253,9 +270,7 @@ impl<'a> Maker<'a> {
         let size = size as usize;
         // One byte more than there should be: a read that does not fill it has met the end.
         let end = at + size + 1;
-        if into.len() < end {
-            into.resize(end, 0);
-        }
+        make_room(into, end + behind);
         let mut file = File::open(&path).map_err(|e| bad(&e))?;
         let mut n = 0;
         loop {
@@ -284,9 +299,19 @@ impl<'a> Maker<'a> {
     }
 }
 
+/// Makes a buffer at least so long; one for a large file no longer than that.
+fn make_room(buffer: &mut Vec<u8>, len: usize) {
+    if buffer.len() < len {
+        if len as u64 >= LARGE_BYTES + CHUNK_BYTES {
+            buffer.reserve_exact(len - buffer.len());
+        }
+        buffer.resize(len, 0);
+    }
+}
+
 /// Size and checksum of a file as one number, by which equal files are found.
-fn content(contents: &[u8]) -> u64 {
-    ((contents.len() as u64) << 32) ^ u64::from(crc32c(contents))
+fn content(size: usize, crc32c: u32) -> u64 {
+    ((size as u64) << 32) ^ u64::from(crc32c)
 }
 
 /// Counts a good image.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use gristmill_record::crc::Running;
+use gristmill_record::crc::{Running, concat};
 use gristmill_record::{Compression, RecordWriter, scan_frames};
 use gristmill_storage::{AtomicFile, StoreError};
 use gristmill_types::{Error, Result};
@@ -51,9 +51,11 @@ pub(crate) struct Chunk {
     pub(crate) number: u32,
     /// Whether it ends the shard.
     pub(crate) last: bool,
-    /// Whole frames from `start` on.
+    /// Whole frames up to `end`; what is behind them means nothing.
     pub(crate) buffer: Vec<u8>,
-    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// CRC32C of the frames.
+    pub(crate) crc32c: u32,
     pub(crate) tally: Tally,
     /// What it holds of the budget of bytes in flight.
     pub(crate) held: u64,
@@ -63,7 +65,7 @@ pub(crate) struct Chunk {
 
 impl Chunk {
     fn frames(&self) -> &[u8] {
-        &self.buffer[self.start..]
+        &self.buffer[..self.end]
     }
 }
 
@@ -71,6 +73,13 @@ impl Chunk {
 struct Summed {
     file: AtomicFile,
     sum: Running,
+}
+
+/// A file with the number and the sum of the bytes written to it.
+struct Plain {
+    file: AtomicFile,
+    bytes: u64,
+    crc32c: u32,
 }
 
 impl Write for Summed {
@@ -87,8 +96,8 @@ impl Write for Summed {
 
 enum Sink {
     /// Frames go in as they are.
-    Plain(Summed),
-    Compressed(RecordWriter<Summed>),
+    Plain(Plain),
+    Compressed(Box<RecordWriter<Summed>>),
 }
 
 /// What is known of a finished shard; kept beside it until the job is done.
@@ -127,10 +136,13 @@ impl ShardFile {
     pub(crate) fn create(folder: &Path, name: &str, compression: Compression) -> Result<Self> {
         let path = folder.join(name);
         let file = AtomicFile::create(path.as_os_str()).map_err(store_error)?;
-        let summed = Summed { file, sum: Running::new() };
         let sink = match compression {
-            Compression::None => Sink::Plain(summed),
-            other => Sink::Compressed(RecordWriter::new(summed, other, None)),
+            Compression::None => Sink::Plain(Plain { file, bytes: 0, crc32c: 0 }),
+            other => Sink::Compressed(Box::new(RecordWriter::new(
+                Summed { file, sum: Running::new() },
+                other,
+                None,
+            ))),
         };
         Ok(Self { name: name.to_owned(), path, sink })
     }
@@ -138,7 +150,12 @@ impl ShardFile {
     /// Writes a chunk's records.
     pub(crate) fn write(&mut self, chunk: &Chunk) -> Result<()> {
         let result = match &mut self.sink {
-            Sink::Plain(file) => file.write_all(chunk.frames()),
+            Sink::Plain(plain) => {
+                let n = chunk.end as u64;
+                plain.crc32c = concat(plain.crc32c, chunk.crc32c, n);
+                plain.bytes += n;
+                plain.file.write_all(chunk.frames())
+            }
             Sink::Compressed(writer) => {
                 let mut spans = Vec::new();
                 // They were framed by this process: no need to check them.
@@ -152,13 +169,15 @@ impl ShardFile {
     /// Ends the file under its name.
     pub(crate) fn finish(self, tally: Tally, durable: bool) -> Result<Finished> {
         let path = self.path;
-        let mut summed = match self.sink {
-            Sink::Plain(file) => file,
-            Sink::Compressed(writer) => writer.finish().map_err(|e| write_error(&path, &e))?,
+        let (mut file, crc32c, bytes) = match self.sink {
+            Sink::Plain(plain) => (plain.file, plain.crc32c, plain.bytes),
+            Sink::Compressed(writer) => {
+                let summed = writer.finish().map_err(|e| write_error(&path, &e))?;
+                (summed.file, summed.sum.value(), summed.sum.bytes())
+            }
         };
-        summed.flush().map_err(|e| write_error(&path, &e))?;
-        let (crc32c, bytes) = (summed.sum.value(), summed.sum.bytes());
-        publish(summed.file, durable)?;
+        file.flush().map_err(|e| write_error(&path, &e))?;
+        publish(file, durable)?;
         Ok(Finished { file: self.name, bytes, crc32c, tally })
     }
 }

@@ -210,7 +210,7 @@ impl Run<'_> {
             let mut file = shard.file.take();
             drop(shard);
             self.write(at, &chunk, &mut file)?;
-            self.progress.advance(chunk.files, (chunk.buffer.len() - chunk.start) as u64);
+            self.progress.advance(chunk.files, chunk.end as u64);
             self.give_back(chunk.held);
             self.keep(std::mem::take(&mut chunk.buffer));
             shard = locked(&self.shards[at]);
@@ -259,10 +259,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn keep(&self, mut buffer: Vec<u8>) {
+    fn keep(&self, buffer: Vec<u8>) {
         let mut buffers = locked(&self.buffers);
         if buffer.capacity() <= KEPT_BUFFER_BYTES && buffers.len() < KEPT_BUFFERS {
-            buffer.clear();
             buffers.push(buffer);
         }
     }
