@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 
 
 def quick_end() -> None:
     """Lets Ctrl-C end the process in the system's way, if it would be Python's interrupt."""
+    import signal
+    import threading
+
     if (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gristmill import _native, _trace, dtypes
@@ -263,7 +262,7 @@ class Dataset(Sources, KerasAdapter):
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
         """Puts the position in front of each element, counted from ``start``."""
         plan = self._plan.enumerate(integer(start, "start"))
-        facts = replace(self._facts, unscaled=(), paths=(), records=None)
+        facts = self._facts._replace(unscaled=(), paths=(), records=None)
         return Dataset._make(plan, (0, self._structure), self._options, facts)
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:

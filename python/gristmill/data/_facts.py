@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gristmill import _trace, dtypes
 from gristmill.data import _lints
@@ -44,8 +43,7 @@ class Unscaled:
         self.op = op
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """What is known of a dataset's elements.
 
     Attributes:
@@ -72,7 +70,7 @@ class Facts:
         """After a shuffle."""
         if self.repeated:
             _lints.tell("repeat-before-shuffle")
-        return replace(self, shuffled=Shuffled(_trace.site()) if reshuffles else None)
+        return self._replace(shuffled=Shuffled(_trace.site()) if reshuffles else None)
 
     def cut(self, how: str) -> Facts:
         """After ``"take"``, ``"skip"`` or the shard of a number."""
@@ -82,14 +80,14 @@ class Facts:
         if len(self.shuffled.cuts) > 1:
             cuts = " and ".join(sorted(self.shuffled.cuts))
             _lints.tell("shuffle-split", shuffle=self.shuffled.site, cuts=cuts)
-        return replace(self, shuffled=Shuffled(self.shuffled.site))
+        return self._replace(shuffled=Shuffled(self.shuffled.site))
 
     def take(self, count: Any, cardinality: int) -> Facts:
         """After a take from so many elements."""
         # All that is taken lies before the last batch.
         whole = isinstance(count, int) and 0 <= count < cardinality and not self.repeated
         made = self if count == -1 else self.cut("take")
-        return replace(made, partial=None) if whole else made
+        return made._replace(partial=None) if whole else made
 
     def skip(self, count: Any) -> Facts:
         """After a skip."""
@@ -97,31 +95,31 @@ class Facts:
 
     def shard(self, index: Any) -> Facts:
         """After a shard."""
-        return replace(self.cut(f"shard {index}"), partial=None)
+        return self.cut(f"shard {index}")._replace(partial=None)
 
     def repeat(self, count: Any) -> Facts:
         """After a repeat."""
-        return self if count in (0, 1) else replace(self, repeated=True)
+        return self if count in (0, 1) else self._replace(repeated=True)
 
     def cache(self) -> Facts:
         """After a cache."""
         if self.random is not None:
             _lints.tell("cache-after-random", site=self.random)
-        return replace(self, random=None)
+        return self._replace(random=None)
 
     def batch(self, size: Any, drop_remainder: bool, cardinality: int) -> Facts:
         """After a batch of so many elements."""
         known = isinstance(size, int) and size > 0 and cardinality > size
         rows = cardinality % size if known else 0
-        return replace(self, partial=(size, rows) if rows and not drop_remainder else None)
+        return self._replace(partial=(size, rows) if rows and not drop_remainder else None)
 
     def unbatch(self) -> Facts:
         """After an unbatch."""
-        return replace(self, partial=None)
+        return self._replace(partial=None)
 
     def filter(self, watch: Watch) -> Facts:
         """After a filter."""
-        return replace(self, partial=None, parses=self.parses + tuple(watch.parses))
+        return self._replace(partial=None, parses=self.parses + tuple(watch.parses))
 
     def map(self, watch: Watch, outputs: Sequence[Any]) -> Facts:
         """After a map whose function was watched."""
@@ -130,8 +128,7 @@ class Facts:
             for i, tensor in enumerate(outputs)
             if (found := watch.of(tensor)) is not None
         )
-        return replace(
-            self,
+        return self._replace(
             random=self.random or watch.draws,
             unscaled=unscaled,
             paths=(),

@@ -8,7 +8,6 @@ and so does a `logging.Filter` that looks at the ``lint`` attribute of the recor
 from __future__ import annotations
 
 import os
-import random
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -260,6 +259,8 @@ def _generators(func: Callable[..., Any]) -> list[tuple[str, Any]]:
             named[name] = cell.cell_contents
         except ValueError:
             continue
+    import random
+
     numpy = sys.modules.get("numpy.random")
     kinds: tuple[type, ...] = (random.Random,)
     if numpy is not None:
@@ -281,6 +282,8 @@ def _plain(state: Any) -> Any:
 
 def _fingerprint(generators: list[tuple[str, Any]]) -> dict[str, Any]:
     """The states of random generators, by the name that a message gives them."""
+    import random
+
     states: dict[str, Any] = {"random": random.getstate()}
     numpy = sys.modules.get("numpy.random")
     if numpy is not None:
@@ -356,6 +359,8 @@ def _drawn(run: Callable[[], Any]) -> set[str]:
             return function(*args, **kwargs)
 
         return call
+
+    import random
 
     numpy = sys.modules.get("numpy.random")
     modules: list[tuple[str, Any, type]] = [("random", random, random.Random)]
