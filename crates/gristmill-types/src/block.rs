@@ -126,6 +126,15 @@ pub enum Ids {
     },
     /// One by one.
     List(Vec<Id>),
+    /// Element `i` is that of block and element `rows[at + i]`.
+    Woven {
+        /// The blocks.
+        sources: Arc<Vec<Self>>,
+        /// Number of the block, and of the element in it.
+        rows: Arc<[(u32, u32)]>,
+        /// See `rows`.
+        at: usize,
+    },
 }
 
 impl Ids {
@@ -143,6 +152,10 @@ impl Ids {
                 },
             },
             Self::List(ids) => ids[i].clone(),
+            Self::Woven { sources, rows, at } => {
+                let (source, row) = rows[at + i];
+                sources[source as usize].get(row as usize)
+            }
         }
     }
 
@@ -152,6 +165,10 @@ impl Ids {
             Self::None => Key::default(),
             Self::Run { root, first } | Self::Records { root, first, .. } => root.at(first + i as u64),
             Self::List(ids) => ids[i].key,
+            Self::Woven { sources, rows, at } => {
+                let (source, row) = rows[at + i];
+                sources[source as usize].key(row as usize)
+            }
         }
     }
 
@@ -170,6 +187,9 @@ impl Ids {
                 at: at + start,
             },
             Self::List(ids) => Self::List(ids[start..start + n].to_vec()),
+            Self::Woven { sources, rows, at } => {
+                Self::Woven { sources: Arc::clone(sources), rows: Arc::clone(rows), at: at + start }
+            }
         }
     }
 

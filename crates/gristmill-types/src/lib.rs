@@ -21,6 +21,7 @@ pub mod strings;
 pub mod structure;
 pub mod tensor;
 pub mod value;
+pub mod weave;
 
 pub use batch::BatchBuilder;
 pub use block::{Block, Column, Id, Ids, Origin};
@@ -35,3 +36,4 @@ pub use strings::{StrSpan, Strings};
 pub use structure::Structure;
 pub use tensor::Tensor;
 pub use value::{Ragged, Sparse, Value};
+pub use weave::Pick;

@@ -152,6 +152,13 @@ impl Builder {
     /// Appends strings `start..start + n` of others.
     pub fn extend(&mut self, from: &Strings, start: usize, n: usize) {
         let spans = &from.spans[start..start + n];
+        // Of several buffers most are in use: they are taken over together.
+        if (3..=n / 4).contains(&from.buffers.len()) {
+            let base = self.buffers.len() as u32;
+            self.buffers.extend(from.buffers.iter().cloned());
+            self.spans.extend(spans.iter().map(|s| StrSpan { buffer: base + s.buffer, ..*s }));
+            return;
+        }
         // The last buffer of theirs and its number here: neighbours mostly share theirs.
         let mut known = None;
         self.spans.reserve(n);
@@ -180,6 +187,44 @@ impl Builder {
     }
 }
 
+/// Puts strings of several others in turn.
+pub(crate) struct Weaver {
+    parts: Vec<(Arc<Strings>, usize)>,
+    /// The number that the first buffer of each part has here.
+    bases: Vec<u32>,
+    out: Builder,
+}
+
+impl Weaver {
+    /// Of parts, each with the place of its first string, `n` strings altogether.
+    pub(crate) fn new(parts: Vec<(Arc<Strings>, usize)>, n: usize) -> Self {
+        let mut out = Builder::default();
+        out.spans.reserve_exact(n);
+        let bases = parts
+            .iter()
+            .map(|(part, _)| {
+                // There are fewer buffers than strings in memory.
+                let base = out.buffers.len() as u32;
+                out.buffers.extend(part.buffers.iter().cloned());
+                base
+            })
+            .collect();
+        Self { parts, bases, out }
+    }
+
+    /// Appends strings `start..start + n` of a part.
+    pub(crate) fn push(&mut self, part: usize, start: usize, n: usize) {
+        let ((from, first), base) = (&self.parts[part], self.bases[part]);
+        let spans = &from.spans[first + start..first + start + n];
+        self.out.spans.extend(spans.iter().map(|s| StrSpan { buffer: base + s.buffer, ..*s }));
+    }
+
+    /// All of them.
+    pub(crate) fn finish(self) -> Strings {
+        self.out.finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,6 +250,19 @@ mod tests {
         let all: Vec<&[u8]> = (0..joined.len()).map(|i| joined.get(i)).collect();
         assert_eq!(all, [&b"ab"[..], b"", b"", b"xy", b"234", b"ab"]);
         assert_eq!(Strings::from_items(s.items()).unwrap().items(), s.items());
+        // Many strings in a few buffers, not in their order.
+        let items: Vec<Bytes> = (0..5).map(|i| Bytes::copy_from(&[i; 4])).collect();
+        let parts = Arc::new(Strings::from_items(&items).unwrap());
+        let mut weaver = Weaver::new(vec![(parts, 0)], 40);
+        (0..40).for_each(|i| weaver.push(0, i * 3 % 5, 1));
+        let woven = weaver.finish();
+        let mut joined = Builder::default();
+        joined.extend(&s, 0, 1);
+        joined.extend(&woven, 1, 39);
+        let joined = joined.finish();
+        let all: Vec<&[u8]> = (1..40).map(|i| joined.get(i)).collect();
+        assert_eq!(all, (1..40).map(|i| &items[i * 3 % 5][..]).collect::<Vec<_>>());
+        assert_eq!((joined.get(0), joined.buffers().len()), (&b"234"[..], 6));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
 use gristmill_plan::dataset::Template;
 use gristmill_plan::{Draw, Nested, OpCx, Plan, Scratch};
-use gristmill_types::{Block, Column, Error, Id, Ids, Result, Value};
+use gristmill_types::{Block, Error, Id, Ids, Pick, Result, Value};
 use std::sync::Arc;
 
 /// A dataset that is being read.
@@ -105,21 +105,23 @@ impl InterleaveStage {
         self.block_at = 0;
     }
 
-    /// The next outcomes of one dataset: never more than its turn.
-    fn turn(&mut self, want: usize) -> Option<Block> {
+    /// The next outcomes of one dataset: never more than its turn. They are that many of a block from a place on, and
+    /// the block's dataset is in this slot.
+    fn turn(&mut self, want: usize) -> Option<Turn> {
         while !self.env.shared.is_cancelled() {
             let left = self.block - self.block_at;
             let lazy = self.template.plan.foreign;
-            match &mut self.slots[self.cycle_at] {
+            let slot = self.cycle_at;
+            match &mut self.slots[slot] {
                 Some(open) => {
-                    match open.feed.next(want.min(left), if lazy { 1 } else { left.clamp(64, 4096) }) {
-                        Some(block) => {
+                    match open.feed.take(want.min(left), if lazy { 1 } else { left.clamp(64, 4096) }) {
+                        Some((block, start, n)) => {
                             // An error does not use up the turn.
-                            self.block_at += block.len;
+                            self.block_at += n.min(block.len - start);
                             if self.block_at >= self.block {
                                 self.advance();
                             }
-                            return Some(block);
+                            return Some(Turn { slot, block, start, n });
                         }
                         None => {
                             self.slots[self.cycle_at] = None;
@@ -129,7 +131,7 @@ impl InterleaveStage {
                 }
                 None if !self.outer_ended => {
                     if let Err(e) = self.open() {
-                        return Some(Block::error(e));
+                        return Some(Turn { slot, block: Arc::new(Block::error(e)), start: 0, n: 1 });
                     }
                 }
                 None => {
@@ -151,28 +153,22 @@ impl Stage for InterleaveStage {
 
     fn next(&mut self, want: usize) -> Option<Block> {
         let first = self.turn(want)?;
-        if first.outcomes() >= want || first.failed.is_some() || self.block > 64 {
-            self.stats.passed(&first);
-            return Some(first);
+        if first.n >= want || first.error().is_some() || self.block > 64 {
+            let out = first.block.outcome_slice(first.start, first.n);
+            self.stats.passed(&out);
+            return Some(out);
         }
         // Short turns: several of them make a block.
         let most = want.min(256);
-        let mut count = first.len;
-        let mut parts = vec![first];
-        let mut failed = None;
-        while count < most && failed.is_none() {
-            match self.turn(most - count) {
-                Some(mut block) => {
-                    failed = block.failed.take();
-                    count += block.len;
-                    parts.push(block);
-                }
+        let mut several = Several::new(self.slots.len());
+        several.add(first);
+        while several.len < most && several.failed.is_none() {
+            match self.turn(most - several.len) {
+                Some(turn) => several.add(turn),
                 None => break,
             }
         }
-        parts.retain(|p| p.len > 0);
-        let mut out = joined(&parts, count);
-        out.failed = failed;
+        let out = several.block();
         self.stats.passed(&out);
         Some(out)
     }
@@ -222,22 +218,63 @@ impl Stage for InterleaveStage {
     }
 }
 
-/// The elements of several blocks as one.
-fn joined(parts: &[Block], count: usize) -> Block {
-    if let [only] = parts {
-        return only.clone();
+/// Outcomes `start..start + n` of a block of the dataset in a slot.
+struct Turn {
+    slot: usize,
+    block: Arc<Block>,
+    start: usize,
+    n: usize,
+}
+
+impl Turn {
+    /// The error among them.
+    fn error(&self) -> Option<&Error> {
+        self.block.failed.as_ref().filter(|_| self.start + self.n > self.block.len)
     }
-    let columns = (0..parts.first().map_or(0, |p| p.columns.len()))
-        .map(|c| {
-            Column::from_values(
-                parts.iter().flat_map(|p| (0..p.len).map(move |i| p.columns[c].get(i))).collect(),
-            )
-        })
-        .collect();
-    let ids = if parts.iter().all(|p| matches!(p.ids, Ids::None)) {
-        Ids::None
-    } else {
-        Ids::List(parts.iter().flat_map(|p| (0..p.len).map(move |i| p.ids.get(i))).collect())
-    };
-    Block::new(count, columns, ids)
+}
+
+/// Several turns, perhaps with an error after the last.
+struct Several {
+    /// The blocks that they are of.
+    blocks: Vec<Arc<Block>>,
+    /// Which of the blocks the last turn of each slot was of.
+    last: Vec<Option<u32>>,
+    picks: Vec<Pick>,
+    len: usize,
+    failed: Option<Error>,
+}
+
+impl Several {
+    fn new(slots: usize) -> Self {
+        Self { blocks: Vec::new(), last: vec![None; slots], picks: Vec::new(), len: 0, failed: None }
+    }
+
+    fn add(&mut self, turn: Turn) {
+        self.failed = turn.error().cloned();
+        let n = turn.n.min(turn.block.len - turn.start);
+        if n == 0 {
+            return;
+        }
+        let known = self.last[turn.slot].filter(|&i| Arc::ptr_eq(&self.blocks[i as usize], &turn.block));
+        let source = known.unwrap_or_else(|| {
+            self.blocks.push(turn.block);
+            // As many as turns at most, of which a block takes a few hundred.
+            self.blocks.len() as u32 - 1
+        });
+        self.last[turn.slot] = Some(source);
+        // Blocks have a few thousand elements at most.
+        self.picks.push(Pick { source, start: turn.start as u32, len: n as u32 });
+        self.len += n;
+    }
+
+    fn block(self) -> Block {
+        let woven = if self.len == 0 {
+            Ok(Block::new(0, Vec::new(), Ids::None))
+        } else {
+            Block::woven(&self.blocks, &self.picks)
+        };
+        let mut out = woven.unwrap_or_else(Block::error);
+        out.failed = out.failed.or(self.failed);
+        out
+    }
 }

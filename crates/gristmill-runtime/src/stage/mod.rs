@@ -93,7 +93,7 @@ pub(crate) fn note_position(stage: &dyn Stage, into: &mut Vec<u8>) {
 pub(crate) struct Feed {
     stage: Box<dyn Stage>,
     before: Vec<u8>,
-    block: Option<Block>,
+    block: Option<Arc<Block>>,
     used: usize,
     /// What was used of the block before the outcomes given last.
     last: usize,
@@ -109,19 +109,25 @@ impl Feed {
 
     /// The next outcomes, as [`Stage::next`]; up to `ahead` may be read at a time.
     pub(crate) fn next(&mut self, want: usize, ahead: usize) -> Option<Block> {
+        let (block, start, n) = self.take(want, ahead)?;
+        Some(block.outcome_slice(start, n))
+    }
+
+    /// The same as outcomes `start..start + n` of a block.
+    pub(crate) fn take(&mut self, want: usize, ahead: usize) -> Option<(Arc<Block>, usize, usize)> {
         if self.block.is_none() {
             note_position(&*self.stage, &mut self.before);
             (self.used, self.last) = (0, 0);
-            self.block = Some(self.stage.next(ahead.max(want))?);
+            self.block = Some(Arc::new(self.stage.next(ahead.max(want))?));
         }
-        self.last = self.used;
-        let block = self.block.as_ref()?;
-        let part = block.outcome_slice(self.used, want);
-        self.used += part.outcomes();
-        if self.used >= block.outcomes() {
-            self.block = None;
+        let block = self.block.take()?;
+        let (start, n) = (self.used, want.min(block.outcomes() - self.used));
+        self.last = start;
+        self.used += n;
+        if self.used < block.outcomes() {
+            self.block = Some(Arc::clone(&block));
         }
-        Some(part)
+        Some((block, start, n))
     }
 
     /// Has `save` give the position before the outcomes that `next` gave last, or before the end that it found;
@@ -144,7 +150,7 @@ impl Feed {
     pub(crate) fn peek(&mut self, want: usize) -> Option<Block> {
         if self.block.is_none() {
             note_position(&*self.stage, &mut self.before);
-            self.block = Some(self.stage.next(want)?);
+            self.block = Some(Arc::new(self.stage.next(want)?));
             self.used = 0;
         }
         self.block.as_ref().map(|b| b.outcome_slice(self.used, want))
