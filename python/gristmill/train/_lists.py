@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, MutableSequence
-from typing import Any, ClassVar, overload
+from array import array
+from collections.abc import Iterable, Iterator, MutableSequence
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, overload
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_NUMBERS = frozenset(map(np.dtype, "bhilqBHILQefd"))
+_REALS = (int, float, np.float32, np.float64)
 
 
 def _value_of(value: Any) -> Any:
@@ -37,8 +44,7 @@ def check_float(value: Any) -> float:
         raise _wrong(value, "int, float")
     if isinstance(value, np.ndarray):
         raise _wrong(value, "int, float")
-    with np.errstate(over="ignore"):
-        return float(np.float32(float(value)))
+    return array("f", (float(value),))[0]
 
 
 def check_int(value: Any) -> int:
@@ -56,49 +62,43 @@ def check_int(value: Any) -> int:
 class Repeated(MutableSequence[Any]):
     """The values of a list; each is checked when it comes in."""
 
-    __slots__ = ("_changed", "_check", "_items")
+    __slots__ = ("_of",)
 
-    def __init__(
-        self, check: Callable[[Any], Any], changed: Callable[[], None], items: Iterable[Any] = ()
-    ) -> None:
-        self._check = check
-        self._changed = changed
-        self._items = [check(v) for v in items]
+    def __init__(self, of: ValueList) -> None:
+        self._of = of
 
     @overload
     def __getitem__(self, key: int) -> Any: ...
     @overload
     def __getitem__(self, key: slice) -> list[Any]: ...
     def __getitem__(self, key: Any) -> Any:
-        return self._items[key]
+        return self._of._items[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(key, slice):
-            self._items[key] = [self._check(v) for v in value]
-        else:
-            self._items[key] = self._check(value)
-        self._changed()
+        of = self._of
+        of._items[key] = of._checked(value) if isinstance(key, slice) else of._check(value)
+        of._touch()
 
     def __delitem__(self, key: Any) -> None:
-        del self._items[key]
+        del self._of._items[key]
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._of._items)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._items)
+        return iter(self._of._items)
 
     def insert(self, index: int, value: Any) -> None:
         """Inserts a value before position ``index``."""
-        self._items.insert(index, self._check(value))
-        self._changed()
+        self._of._items.insert(index, self._of._check(value))
+        self._of._touch()
 
     def extend(self, values: Iterable[Any]) -> None:
         """Appends values."""
-        new = [self._check(v) for v in values]
+        new = self._of._checked(values)
         if new:
-            self._items.extend(new)
-            self._changed()
+            self._of._items.extend(new)
+            self._of._touch()
 
     def MergeFrom(self, other: Iterable[Any]) -> None:
         """Appends values."""
@@ -106,17 +106,23 @@ class Repeated(MutableSequence[Any]):
 
     def sort(self, **options: Any) -> None:
         """Sorts the values."""
-        self._items.sort(**options)
+        self._of._items.sort(**options)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Repeated):
-            return self._items == other._items
-        return isinstance(other, (list, tuple)) and self._items == list(other)
+            return self._of._items == other._of._items
+        return isinstance(other, (list, tuple)) and self._of._items == list(other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return repr(self._items)
+        return repr(self._of._items)
+
+
+class Owner(Protocol):
+    """A feature that one of its lists tells that it holds values now."""
+
+    def _set(self, chosen: ValueList, /) -> None: ...
 
 
 class ValueList:
@@ -126,27 +132,41 @@ class ValueList:
         value: The values.
     """
 
+    __slots__ = ("_items", "_owner")
     _kind: ClassVar[str]
 
     @staticmethod
     def _check(value: Any) -> Any:
         raise NotImplementedError
 
+    @staticmethod
+    def _checked(values: Any) -> list[Any]:
+        """All values, as `_check` gives them one by one."""
+        raise NotImplementedError
+
     def __init__(self, value: Iterable[Any] | None = None) -> None:
-        self._owner: Callable[[ValueList], None] | None = None
+        # Only where writing has to make this the list that is set.
+        self._owner: Owner | None = None
         if isinstance(value, (str, bytes)) and value:
             raise _wrong(value if isinstance(value, str) else value[0], self._kind)
-        items = () if value is None else _value_of(value)
-        self._value = Repeated(type(self)._check, self._touch, items)
+        self._items: list[Any] = [] if value is None else self._checked(_value_of(value))
+
+    @classmethod
+    def _made(cls, items: list[Any]) -> Self:
+        """The list of values that were checked before."""
+        made = cls.__new__(cls)
+        made._owner = None
+        made._items = items
+        return made
 
     def _touch(self) -> None:
         if self._owner is not None:
-            self._owner(self)
+            self._owner._set(self)
 
     @property
     def value(self) -> Repeated:
         """The values."""
-        return self._value
+        return Repeated(self)
 
     @value.setter
     def value(self, new: Any) -> None:
@@ -156,12 +176,12 @@ class ValueList:
         )
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._value == other._value
+        return type(other) is type(self) and self._items == other._items
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return "".join(f"value: {_shown(v)}\n" for v in self._value)
+        return "".join(f"value: {_shown(v)}\n" for v in self._items)
 
 
 def _shown(value: Any) -> str:
@@ -177,28 +197,50 @@ def _shown(value: Any) -> str:
 class BytesList(ValueList):
     """A list of byte strings."""
 
+    __slots__ = ()
     _kind = "bytes"
+    _check = staticmethod(check_bytes)
 
     @staticmethod
-    def _check(value: Any) -> Any:
-        return check_bytes(value)
+    def _checked(values: Any) -> list[Any]:
+        items = list(values)
+        return items if _only(items, (bytes,)) else [check_bytes(v) for v in items]
 
 
 class FloatList(ValueList):
     """A list of float32 numbers."""
 
+    __slots__ = ()
     _kind = "float"
+    _check = staticmethod(check_float)
 
     @staticmethod
-    def _check(value: Any) -> Any:
-        return check_float(value)
+    def _checked(values: Any) -> list[Any]:
+        if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype in _NUMBERS:
+            with np.errstate(over="ignore"):
+                # By way of float64, as each number alone.
+                rounded = values.astype(np.float64).astype(np.float32)
+            return cast("list[Any]", rounded.tolist())
+        items = list(values)
+        return array("f", items).tolist() if _only(items, _REALS) else list(map(check_float, items))
 
 
 class Int64List(ValueList):
     """A list of 64-bit integers."""
 
+    __slots__ = ()
     _kind = "int64"
+    _check = staticmethod(check_int)
 
     @staticmethod
-    def _check(value: Any) -> Any:
-        return check_int(value)
+    def _checked(values: Any) -> list[Any]:
+        if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
+            values = values.tolist()
+        items = list(values)
+        whole = _only(items, (int,)) and (not items or -(2**63) <= min(items) <= max(items) < 2**63)
+        return items if whole else [check_int(v) for v in items]
+
+
+def _only(items: list[Any], types: tuple[type, ...]) -> bool:
+    """Whether all items are of just these types, which need no look at each."""
+    return set(map(type, items)).issubset(types)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from gristmill.train._lists import BytesList, FloatList, Int64List, ValueList
 
 Packed = Any
-"""A feature as the native module takes it: ``None`` or (kind, values)."""
+"""A feature as the native module takes it: ``None`` or (kind, values). Lists in what was packed are
+never changed: who takes them up copies them first."""
 
 _FIELDS: dict[str, type[ValueList]] = {
     "bytes_list": BytesList,
@@ -19,34 +20,35 @@ _BY_KIND = {cls._kind: (field, cls) for field, cls in _FIELDS.items()}
 M = TypeVar("M", bound="Message")
 
 
-def _nothing() -> None:
-    """What an unowned message calls when it changes."""
-
-
 class Message:
     """What all messages have."""
 
-    _on_change: Callable[[], None]
-
-    def __init__(self) -> None:
-        self._on_change = _nothing
+    __slots__ = ()
 
     def _pack(self) -> Any:
+        """The message as the native module takes it, for use at once."""
+        raise NotImplementedError
+
+    def _copied(self) -> Any:
+        """The same, for keeping."""
         raise NotImplementedError
 
     def _load(self, packed: Any) -> None:
         raise NotImplementedError
 
+    def _mark(self) -> None:
+        """Notes that the message was written to."""
+
     def CopyFrom(self, other: Any) -> None:
         """Becomes a copy of another message of its type."""
         if type(other) is not type(self):
             raise TypeError(f"CopyFrom takes a {type(self).__name__}, found {type(other).__name__}")
-        self._load(other._pack())
-        self._on_change()
+        self._load(other._copied())
+        self._mark()
 
     def Clear(self) -> None:
         """Becomes empty."""
-        self._load(type(self)()._pack())
+        self._load(type(self)()._copied())
 
     def __copy__(self: M) -> M:
         made = type(self)()
@@ -71,38 +73,46 @@ class Feature(Message):
         int64_list: An `Int64List`.
     """
 
+    __slots__ = ("_list",)
+
     def __init__(
         self,
         bytes_list: BytesList | None = None,
         float_list: FloatList | None = None,
         int64_list: Int64List | None = None,
     ) -> None:
-        super().__init__()
         self._list: ValueList | None = None
-        lists: tuple[Any, ...] = (bytes_list, float_list, int64_list)
-        for field, given in zip(_FIELDS, lists, strict=True):
-            if given is None:
-                continue
+        if bytes_list is not None:
+            self._take("bytes_list", bytes_list)
+        if float_list is not None:
+            self._take("float_list", float_list)
+        if int64_list is not None:
+            self._take("int64_list", int64_list)
+
+    def _take(self, field: str, given: Any) -> None:
+        cls = _FIELDS[field]
+        if type(given) is not cls:
             if isinstance(given, Mapping):
-                given = _FIELDS[field](**given)
-            if not isinstance(given, _FIELDS[field]):
+                given = cls(**given)
+            if not isinstance(given, cls):
                 raise TypeError(
                     f"Parameter to initialize message field must be dict or instance of same class:"
-                    f" expected {_FIELDS[field].__name__} got {type(given).__name__}."
+                    f" expected {cls.__name__} got {type(given).__name__}."
                 )
-            self._set(type(given)(given.value))
+        self._list = cls._made(given._items.copy())
 
     def _set(self, chosen: ValueList) -> None:
-        chosen._owner = self._set
+        if self._list is not None:
+            self._list._owner = self
         self._list = chosen
-        self._on_change()
+        chosen._owner = None
 
     def _field(self, field: str) -> Any:
         cls = _FIELDS[field]
         if isinstance(self._list, cls):
             return self._list
         empty = cls()
-        empty._owner = self._set
+        empty._owner = self
         return empty
 
     @property
@@ -137,16 +147,22 @@ class Feature(Message):
 
     def ClearField(self, field_name: str) -> None:
         """Unsets that list."""
-        if self.HasField(field_name):
+        if self._list is not None and self.HasField(field_name):
+            self._list._owner = self
             self._list = None
 
     def _pack(self) -> Packed:
-        return None if self._list is None else (self._list._kind, list(self._list.value))
+        return None if self._list is None else (self._list._kind, self._list._items)
+
+    def _copied(self) -> Packed:
+        return None if self._list is None else (self._list._kind, self._list._items.copy())
 
     def _load(self, packed: Packed) -> None:
-        self._list = None
-        if packed is not None:
-            self._set(_BY_KIND[packed[0]][1](packed[1]))
+        if packed is None:
+            self._list = None
+        else:
+            kind, items = packed
+            self._list = _BY_KIND[kind][1]._made(items.copy())
 
     def __repr__(self) -> str:
         return "" if self._list is None else block(self.WhichOneof("kind") or "", repr(self._list))
@@ -161,10 +177,13 @@ def block(name: str, inner: str) -> str:
 class MessageMap(Mapping[str, M], Generic[M]):
     """A map from key to message; looking a key up makes an empty message there, as in protobuf."""
 
-    def __init__(self, cls: type[M], on_change: Callable[[], None]) -> None:
+    __slots__ = ("_cls", "_entries", "_written")
+
+    def __init__(self, cls: type[M]) -> None:
         self._cls = cls
-        self._on_change = on_change
-        self._entries: dict[str, M] = {}
+        # Packed until somebody asks for the message.
+        self._entries: dict[str, Any] = {}
+        self._written = False
 
     def get_or_create(self, key: Any) -> M:
         """Returns the message of a key, an empty new one if there is none."""
@@ -175,18 +194,25 @@ class MessageMap(Mapping[str, M], Generic[M]):
                 f"{key!r} has type {type(key).__name__}, but expected one of: bytes, str"
             )
         if key not in self._entries:
-            made = self._cls()
-            made._on_change = self._on_change
-            self._entries[key] = made
-            self._on_change()
-        return self._entries[key]
+            self._entries[key] = self._cls()
+            self._written = True
+        return self._message(key)
+
+    def _message(self, key: str) -> M:
+        found = self._entries[key]
+        if isinstance(found, self._cls):
+            return found
+        made = self._cls()
+        made._load(found)
+        self._entries[key] = made
+        return made
 
     def __getitem__(self, key: str) -> M:
         return self.get_or_create(key)
 
     def get(self, key: str, default: Any = None) -> Any:
         """Returns the message of a key, ``default`` if there is none."""
-        return self._entries.get(key, default)
+        return self._message(key) if key in self._entries else default
 
     def __setitem__(self, key: str, value: M) -> None:
         raise ValueError(
@@ -206,43 +232,57 @@ class MessageMap(Mapping[str, M], Generic[M]):
         return len(self._entries)
 
     def __repr__(self) -> str:
-        return repr(self._entries)
+        return repr({key: self._message(key) for key in self._entries})
 
 
 class _MapMessage(Message, Generic[M]):
     """A message that is one map."""
 
+    __slots__ = ("_map",)
     _value_class: type[M]
     _field: str
 
     def __init__(self, entries: Mapping[str, Any] | None = None) -> None:
-        super().__init__()
-        self._map: MessageMap[M] = MessageMap(self._value_class, lambda: self._on_change())
-        for key, value in (entries or {}).items():
+        self._map: MessageMap[M] = MessageMap(self._value_class)
+        if not entries:
+            return
+        for key, value in entries.items():
             if not isinstance(value, self._value_class):
                 raise TypeError(
                     f"the value of {key!r} must be a {self._value_class.__name__}, found "
                     f"{type(value).__name__}"
                 )
-            self._map.get_or_create(key)._load(value._pack())
+            if type(key) is str:
+                self._map._entries[key] = value._copied()
+            else:
+                self._map.get_or_create(key)._load(value._copied())
+        self._mark()
+
+    def _mark(self) -> None:
+        self._map._written = True
 
     def _pack(self) -> dict[str, Any]:
-        return {k: v._pack() for k, v in self._map._entries.items()}
+        entries = self._map._entries.items()
+        return {k: v._pack() if isinstance(v, Message) else v for k, v in entries}
+
+    def _copied(self) -> dict[str, Any]:
+        entries = self._map._entries.items()
+        return {k: v._copied() if isinstance(v, Message) else v for k, v in entries}
 
     def _load(self, packed: Mapping[str, Any]) -> None:
-        self._map._entries.clear()
-        for key, value in packed.items():
-            self._map.get_or_create(key)._load(value)
+        self._map._entries = dict(packed)
+        if packed:
+            self._mark()
 
     def MergeFrom(self, other: Any) -> None:
         """Takes over the entries of another message of its type."""
-        for key, value in other._map._entries.items():
-            self._map.get_or_create(key).CopyFrom(value)
+        for key, packed in other._copied().items():
+            self._map.get_or_create(key)._load(packed)
 
     def __repr__(self) -> str:
         parts = []
         for key in sorted(self._map._entries):
-            inner = f'key: "{key}"\n' + block("value", repr(self._map._entries[key]))
+            inner = f'key: "{key}"\n' + block("value", repr(self._map._message(key)))
             parts.append(block(self._field, inner))
         return "".join(parts)
 
@@ -254,6 +294,7 @@ class Features(_MapMessage[Feature]):
         feature: A dict from key to `Feature`.
     """
 
+    __slots__ = ()
     _value_class = Feature
     _field = "feature"
 
@@ -273,11 +314,12 @@ class FeatureList(Message):
         feature: A list of `Feature`.
     """
 
+    __slots__ = ("_steps",)
+
     def __init__(self, feature: Iterable[Feature] | None = None) -> None:
-        super().__init__()
-        self._steps = Steps(self)
+        self._steps = Steps()
         for step in feature or ():
-            self._steps.add().CopyFrom(step)
+            self._steps.append(step)
 
     @property
     def feature(self) -> Steps:
@@ -286,6 +328,9 @@ class FeatureList(Message):
 
     def _pack(self) -> list[Packed]:
         return [step._pack() for step in self._steps]
+
+    def _copied(self) -> list[Packed]:
+        return [step._copied() for step in self._steps]
 
     def _load(self, packed: Iterable[Packed]) -> None:
         self._steps._items.clear()
@@ -299,16 +344,15 @@ class FeatureList(Message):
 class Steps:
     """The list of a `FeatureList`."""
 
-    def __init__(self, owner: FeatureList) -> None:
-        self._owner = owner
+    __slots__ = ("_items",)
+
+    def __init__(self) -> None:
         self._items: list[Feature] = []
 
     def add(self, **fields: Any) -> Feature:
         """Appends a new feature and returns it."""
         made = Feature(**fields)
-        made._on_change = lambda: self._owner._on_change()
         self._items.append(made)
-        self._owner._on_change()
         return made
 
     def append(self, value: Feature) -> None:
@@ -340,6 +384,7 @@ class FeatureLists(_MapMessage[FeatureList]):
         feature_list: A dict from key to `FeatureList`.
     """
 
+    __slots__ = ()
     _value_class = FeatureList
     _field = "feature_list"
 

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from gristmill import _native
 from gristmill.train._messages import FeatureLists, Features, Message, block
 
 M = TypeVar("M", bound="_Root")
+_Part: TypeAlias = "Features | FeatureLists"
 
 
 class _Root(Message):
     """A message that is written to records; its fields are submessages."""
 
-    _types: ClassVar[dict[str, type[Message]]]
+    _types: ClassVar[dict[str, type[_Part]]]
+
+    __slots__ = ("_parts",)
 
     def __init__(self, **fields: Any) -> None:
-        super().__init__()
-        self._parts: dict[str, Message] = {}
-        self._present: set[str] = set()
+        self._parts: dict[str, _Part] = {}
         for name, cls in self._types.items():
-            part = cls()
-            part._on_change = self._marker(name)
-            self._parts[name] = part
+            part = self._parts[name] = cls()
             given = fields.get(name)
             if given is not None:
                 if not isinstance(given, cls):
@@ -32,32 +31,28 @@ class _Root(Message):
                     )
                 part.CopyFrom(given)
 
-    def _marker(self, name: str) -> Callable[[], None]:
-        return lambda: self._present.add(name)
-
     def HasField(self, field_name: str) -> bool:
         """Whether that submessage is set."""
         if field_name not in self._types:
             raise ValueError(f"Protocol message {type(self).__name__} has no field {field_name!r}")
-        return field_name in self._present
+        return self._parts[field_name]._map._written
 
     def ClearField(self, field_name: str) -> None:
         """Unsets that submessage."""
         if self.HasField(field_name):
             self._parts[field_name].Clear()
-            self._present.discard(field_name)
+            self._parts[field_name]._map._written = False
 
     def _pack(self) -> list[Any]:
-        return [self._parts[n]._pack() if n in self._present else None for n in self._types]
+        return [part._pack() if part._map._written else None for part in self._parts.values()]
+
+    def _copied(self) -> list[Any]:
+        return [part._copied() if part._map._written else None for part in self._parts.values()]
 
     def _load(self, packed: Iterable[Any]) -> None:
-        self._present.clear()
-        for name, part in zip(self._types, packed, strict=True):
-            self._parts[name]._load({} if part is None else part)
-            if part is None:
-                self._present.discard(name)
-            else:
-                self._present.add(name)
+        for part, found in zip(self._parts.values(), packed, strict=True):
+            part._load({} if found is None else found)
+            part._map._written = found is not None
 
     def _decode(self, data: bytes) -> Iterable[Any]:
         raise NotImplementedError
@@ -95,10 +90,10 @@ class _Root(Message):
 
     def MergeFrom(self, other: Any) -> None:
         """Takes over what another message of its type has."""
-        for name in self._types:
-            if name in other._present:
-                self._parts[name].MergeFrom(other._parts[name])  # type: ignore[attr-defined]
-                self._present.add(name)
+        for name, part in self._parts.items():
+            if other.HasField(name):
+                part.MergeFrom(other._parts[name])
+                part._mark()
 
     def ByteSize(self) -> int:
         """Returns the number of bytes of the message."""
@@ -112,7 +107,7 @@ class _Root(Message):
         return (type(self).FromString, (self.SerializeToString(),))
 
     def __repr__(self) -> str:
-        return "".join(block(n, repr(self._parts[n])) for n in self._types if n in self._present)
+        return "".join(block(n, repr(self._parts[n])) for n in self._types if self.HasField(n))
 
 
 def _raw(data: Any) -> bytes:
@@ -129,7 +124,7 @@ class Example(_Root):
         features: The `Features`.
     """
 
-    _types: ClassVar[dict[str, type[Message]]] = {"features": Features}
+    _types: ClassVar[dict[str, type[_Part]]] = {"features": Features}
 
     def __init__(self, features: Features | None = None) -> None:
         super().__init__(features=features)
@@ -155,7 +150,7 @@ class SequenceExample(_Root):
         feature_lists: The `FeatureLists`.
     """
 
-    _types: ClassVar[dict[str, type[Message]]] = {
+    _types: ClassVar[dict[str, type[_Part]]] = {
         "context": Features,
         "feature_lists": FeatureLists,
     }

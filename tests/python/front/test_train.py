@@ -111,3 +111,92 @@ def test_sequence_examples_come_back():
 def test_damaged_bytes_are_data_loss():
     with pytest.raises(ValueError, match="Error parsing message"):
         train.Example.FromString(b"\x0a\xff")
+
+
+def test_lists_as_a_whole_are_checked_like_their_values():
+    floats = [
+        0.1,
+        1,
+        True,
+        np.float32(2.5),
+        np.float64(0.3),
+        np.int64(7),
+        1e39,
+        -1e300,
+        float("nan"),
+    ]
+    one_by_one = train.FloatList()
+    for value in floats:
+        one_by_one.value.append(value)
+    for given in (floats, tuple(floats), iter(floats)):
+        made = train.FloatList(value=given)
+        np.testing.assert_array_equal(list(made.value), list(one_by_one.value))
+    plain = [0.1, 2, 1e39]
+    assert list(train.FloatList(value=plain).value) == [float(np.float32(0.1)), 2.0, np.inf]
+    for dtype in (np.float16, np.float32, np.float64, np.int8, np.uint64, np.int64):
+        array = np.array([0, 1, 100, np.iinfo(np.int8).max], dtype)
+        assert list(train.FloatList(value=array).value) == [0, 1, 100, 127]
+    # Rounded twice, as protobuf does: to float64, then to float32.
+    twice = np.array([(1 << 60) + (1 << 36) + 1])
+    assert list(train.FloatList(value=twice).value) == [float(np.float32(float(twice[0])))]
+    for dtype in (np.int8, np.int64, np.uint64):
+        made = train.Int64List(value=np.array([0, 1, 127], dtype))
+        assert [type(v) for v in made.value] == [int] * 3
+        assert list(made.value) == [0, 1, 127]
+    assert list(train.Int64List(value=[-(2**63), 2**63 - 1]).value) == [-(2**63), 2**63 - 1]
+    with pytest.raises(ValueError, match="Value out of range: 9223372036854775808"):
+        train.Int64List(value=[1, 2**63])
+    with pytest.raises(ValueError, match="Value out of range: 18446744073709551615"):
+        train.Int64List(value=np.array([2**64 - 1], np.uint64))
+    for make, values in [
+        (train.FloatList, [1.0, "x"]),
+        (train.FloatList, np.ones((2, 2))),
+        (train.Int64List, [1, 2.0]),
+        (train.Int64List, np.ones(2)),
+        (train.BytesList, [b"a", "b"]),
+    ]:
+        with pytest.raises(TypeError, match="but expected one of"):
+            make(value=values)
+
+
+def test_copies_are_independent():
+    values = train.Int64List(value=[1])
+    feature = train.Feature(int64_list=values)
+    values.value.append(2)
+    features = train.Features(feature={"a": feature, "b": feature})
+    feature.int64_list.value.append(3)
+    example = train.Example(features=features)
+    features.feature["a"].int64_list.value.append(4)
+    again = train.Example()
+    again.CopyFrom(example)
+    again.features.feature["a"].int64_list.value.append(5)
+    example.features.feature["b"].int64_list.value[:] = [6]
+
+    def of(features, key):
+        return list(features.feature[key].int64_list.value)
+
+    assert [of(features, "a"), of(features, "b")] == [[1, 4], [1]]
+    assert [of(example.features, "a"), of(example.features, "b")] == [[1], [6]]
+    assert [of(again.features, "a"), of(again.features, "b")] == [[1, 5], [1]]
+    assert of(train.Example.FromString(again.SerializeToString()).features, "a") == [1, 5]
+
+
+def test_writing_to_a_list_makes_it_the_one_that_is_set():
+    feature = train.Feature()
+    ints, floats = feature.int64_list, feature.float_list
+    assert feature.WhichOneof("kind") is None
+    ints.value.append(1)
+    assert feature.WhichOneof("kind") == "int64_list"
+    floats.value.extend([0.5])
+    assert feature.WhichOneof("kind") == "float_list"
+    assert list(feature.int64_list.value) == []
+    feature.ClearField("float_list")
+    assert not feature.HasField("float_list")
+    example = train.Example()
+    assert not example.HasField("features")
+    assert "x" not in example.features.feature
+    assert not example.HasField("features")
+    example.features.feature["x"].bytes_list.value.append(b"y")
+    assert example.HasField("features")
+    example.ClearField("features")
+    assert (example.HasField("features"), example.SerializeToString()) == (False, b"")
