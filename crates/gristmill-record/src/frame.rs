@@ -74,20 +74,28 @@ pub fn parse_header(header: &[u8; HEADER_BYTES], offset: u64) -> Result<u64, Fra
     }
 }
 
+/// Runs of zeros that [`find_header`] looks at.
+const RUNS: usize = 4096;
+
 /// The first place in `bytes` where a whole header of a payload below 4 GiB stands whose checksum holds. Payloads may hold
-/// headers too: only one who knows where a frame begins can tell. Gives up where a great many zeros look like the
-/// upper half of a length.
+/// headers too: only one who knows where a frame begins can tell. Gives up after 4,096 runs of four zeros or more, the
+/// upper half of a length, that belong to no header.
 pub fn find_header(bytes: &[u8]) -> Option<usize> {
-    const UPPER_HALF: [u8; 4] = [0; 4];
-    let finder = memchr::memmem::Finder::new(&UPPER_HALF);
-    let mut from = UPPER_HALF.len();
-    for _ in 0..4096 {
-        from += finder.find(bytes.get(from..)?)?;
-        let at = from - UPPER_HALF.len();
-        if parse_header(bytes[at..].first_chunk()?, 0).is_ok() {
+    const HALF: usize = 4;
+    let finder = memchr::memmem::Finder::new(&[0; HALF]);
+    let holds = |&at: &usize| bytes[at..].first_chunk().is_some_and(|header| parse_header(header, 0).is_ok());
+    let mut from = 0;
+    for _ in 0..RUNS {
+        let start = from + finder.find(bytes.get(from..)?)?;
+        let end = start + bytes[start..].iter().take_while(|&&b| b == 0).count();
+        // The lower half is not zero and so begins before the run, or all of the length is and ends with it: the
+        // checksum of zero is not zero.
+        let before = start.saturating_sub(HALF)..start;
+        let whole = end.checked_sub(2 * HALF).filter(|&at| at >= start);
+        if let Some(at) = before.chain(whole).find(holds) {
             return Some(at);
         }
-        from += 1;
+        from = end;
     }
     None
 }
@@ -239,9 +247,15 @@ mod tests {
         // A cut header is none.
         assert_eq!(find_header(&bytes[..100 + HEADER_BYTES - 1]), None);
         assert_eq!(find_header(&bytes[..100 + HEADER_BYTES]), Some(100));
-        let zeros = |n| [vec![0; n], file(&[b"abc"])].concat();
-        assert_eq!(find_header(&zeros(1000)), Some(1000));
-        assert_eq!(find_header(&zeros(5000)), None);
+        for n in 0..1000 {
+            for record in [&b"abc"[..], &[7; 300], &[]] {
+                let zeros = [vec![0; n], file(&[record])].concat();
+                assert_eq!(find_header(&zeros), Some(n), "{n} zeros");
+            }
+        }
+        let runs = |n| [[1, 0, 0, 0, 0].repeat(n), file(&[b"abc"])].concat();
+        assert_eq!(find_header(&runs(RUNS - 1)), Some(5 * (RUNS - 1)));
+        assert_eq!(find_header(&runs(RUNS)), None);
         assert_eq!((find_header(&[]), find_header(&[0; 11])), (None, None));
     }
 

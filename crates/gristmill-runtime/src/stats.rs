@@ -152,6 +152,13 @@ impl StageStats {
         ACCOUNTED.set(ACCOUNTED.get().wrapping_add(ns));
     }
 
+    /// Counts waiting time since `start`, but for what was put to any account since [`accounted`] was `before`.
+    pub(crate) fn wait_beside(&self, start: Instant, before: u64) {
+        let (ns, counted) = (nanos(start), accounted().wrapping_sub(before));
+        self.wait_ns.fetch_add(ns.saturating_sub(counted), Relaxed);
+        ACCOUNTED.set(before.wrapping_add(ns.max(counted)));
+    }
+
     /// Counts how much of the room for work ahead was filled when the reader came.
     pub fn ahead(&self, filled: usize, room: usize) {
         self.ahead_filled.fetch_add(filled.min(room) as u64, Relaxed);

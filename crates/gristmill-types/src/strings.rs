@@ -154,9 +154,8 @@ impl Builder {
         let spans = &from.spans[start..start + n];
         // Of several buffers most are in use: they are taken over together.
         if (3..=n / 4).contains(&from.buffers.len()) {
-            let base = self.buffers.len() as u32;
-            self.buffers.extend(from.buffers.iter().cloned());
-            self.spans.extend(spans.iter().map(|s| StrSpan { buffer: base + s.buffer, ..*s }));
+            let base = self.take_buffers(from);
+            self.extend_shifted(spans, base);
             return;
         }
         // The last buffer of theirs and its number here: neighbours mostly share theirs.
@@ -172,6 +171,19 @@ impl Builder {
         }
     }
 
+    /// Takes all buffers of others over; the number of the first one here.
+    pub(crate) fn take_buffers(&mut self, from: &Strings) -> u32 {
+        // There are fewer buffers than strings in memory.
+        let base = self.buffers.len() as u32;
+        self.buffers.extend(from.buffers.iter().cloned());
+        base
+    }
+
+    /// Appends strings whose buffers were taken over, the first as number `base`.
+    pub(crate) fn extend_shifted(&mut self, spans: &[StrSpan], base: u32) {
+        self.spans.extend(spans.iter().map(|s| StrSpan { buffer: base + s.buffer, ..*s }));
+    }
+
     /// The number of that buffer here.
     fn buffer(&mut self, buffer: &Arc<Buffer>) -> u32 {
         if self.buffers.last().is_none_or(|last| !Arc::ptr_eq(last, buffer)) {
@@ -184,44 +196,6 @@ impl Builder {
     /// All of them.
     pub fn finish(self) -> Strings {
         Strings { buffers: self.buffers, spans: self.spans, items: OnceLock::new() }
-    }
-}
-
-/// Puts strings of several others in turn.
-pub(crate) struct Weaver {
-    parts: Vec<(Arc<Strings>, usize)>,
-    /// The number that the first buffer of each part has here.
-    bases: Vec<u32>,
-    out: Builder,
-}
-
-impl Weaver {
-    /// Of parts, each with the place of its first string, `n` strings altogether.
-    pub(crate) fn new(parts: Vec<(Arc<Strings>, usize)>, n: usize) -> Self {
-        let mut out = Builder::default();
-        out.spans.reserve_exact(n);
-        let bases = parts
-            .iter()
-            .map(|(part, _)| {
-                // There are fewer buffers than strings in memory.
-                let base = out.buffers.len() as u32;
-                out.buffers.extend(part.buffers.iter().cloned());
-                base
-            })
-            .collect();
-        Self { parts, bases, out }
-    }
-
-    /// Appends strings `start..start + n` of a part.
-    pub(crate) fn push(&mut self, part: usize, start: usize, n: usize) {
-        let ((from, first), base) = (&self.parts[part], self.bases[part]);
-        let spans = &from.spans[first + start..first + start + n];
-        self.out.spans.extend(spans.iter().map(|s| StrSpan { buffer: base + s.buffer, ..*s }));
-    }
-
-    /// All of them.
-    pub(crate) fn finish(self) -> Strings {
-        self.out.finish()
     }
 }
 
@@ -252,13 +226,13 @@ mod tests {
         assert_eq!(Strings::from_items(s.items()).unwrap().items(), s.items());
         // Many strings in a few buffers, not in their order.
         let items: Vec<Bytes> = (0..5).map(|i| Bytes::copy_from(&[i; 4])).collect();
-        let parts = Arc::new(Strings::from_items(&items).unwrap());
-        let mut weaver = Weaver::new(vec![(parts, 0)], 40);
-        (0..40).for_each(|i| weaver.push(0, i * 3 % 5, 1));
-        let woven = weaver.finish();
+        let mut few = Builder::default();
+        let base = few.take_buffers(&Strings::from_items(&items).unwrap());
+        let span = |i: u32| StrSpan { buffer: i * 3 % 5, start: 0, len: 4 };
+        few.extend_shifted(&(0..40).map(span).collect::<Vec<_>>(), base);
         let mut joined = Builder::default();
         joined.extend(&s, 0, 1);
-        joined.extend(&woven, 1, 39);
+        joined.extend(&few.finish(), 1, 39);
         let joined = joined.finish();
         let all: Vec<&[u8]> = (1..40).map(|i| joined.get(i)).collect();
         assert_eq!(all, (1..40).map(|i| &items[i * 3 % 5][..]).collect::<Vec<_>>());

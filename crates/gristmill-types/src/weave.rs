@@ -1,6 +1,5 @@
 //! Elements of several blocks in turn, as one block.
 
-use crate::strings::Weaver;
 use crate::{Block, Buffer, Column, DType, Ids, Result, Tensor, Value};
 use std::sync::Arc;
 
@@ -36,15 +35,22 @@ impl Block {
                 column(&columns, picks, len)
             })
             .collect::<Result<_>>()?;
-        let ids = if sources.iter().all(|s| matches!(s.ids, Ids::None)) {
-            Ids::None
-        } else {
-            let rows = picks.iter().flat_map(|p| p.rows().map(|row| (p.source, row as u32)));
-            let sources = Arc::new(sources.iter().map(|s| s.ids.clone()).collect());
-            Ids::Woven { sources, rows: rows.collect(), at: 0 }
-        };
-        Ok(Self::new(len, columns, ids))
+        Ok(Self::new(len, columns, ids(sources, picks)))
     }
+}
+
+fn ids(sources: &[Arc<Block>], picks: &[Pick]) -> Ids {
+    if sources.iter().all(|s| matches!(s.ids, Ids::None)) {
+        return Ids::None;
+    }
+    if sources.iter().any(|s| matches!(s.ids, Ids::List(_))) {
+        // A list is not shared: only what was picked is taken from it.
+        let all = picks.iter().flat_map(|p| p.rows().map(|row| sources[p.source as usize].ids.get(row)));
+        return Ids::List(all.collect());
+    }
+    let rows = picks.iter().flat_map(|p| p.rows().map(|row| (p.source, row as u32)));
+    let sources = Arc::new(sources.iter().map(|s| s.ids.clone()).collect());
+    Ids::Woven { sources, rows: rows.collect(), at: 0 }
 }
 
 fn column(columns: &[&Column], picks: &[Pick], len: usize) -> Result<Column> {
@@ -57,29 +63,20 @@ fn column(columns: &[&Column], picks: &[Pick], len: usize) -> Result<Column> {
     if let [first, rest @ ..] = &tensors[..]
         && tensors.len() == columns.len()
         && rest.iter().all(|t| t.dtype() == first.dtype() && t.dims()[1..] == first.dims()[1..])
-        && let Some(woven) = tensor(&tensors, picks, len)?
     {
-        return Ok(Column::Uniform(woven));
+        return Ok(Column::Uniform(tensor(first, &tensors, picks, len)?));
     }
     let values: Vec<Value> =
         picks.iter().flat_map(|p| p.rows().map(|row| columns[p.source as usize].get(row))).collect();
     Ok(Column::from_values(values))
 }
 
-/// Rows of tensors that are alike but for their number; `None` for strings in buffers too large for positions.
-fn tensor(tensors: &[&Tensor], picks: &[Pick], len: usize) -> Result<Option<Tensor>> {
-    let Some(first) = tensors.first() else { return Ok(None) };
+/// Rows of tensors that are alike but for their number; `first` is one of them.
+fn tensor(first: &Tensor, tensors: &[&Tensor], picks: &[Pick], len: usize) -> Result<Tensor> {
     let shape = first.shape().row().prepend(len)?;
     let each = first.shape().row().count();
     if first.dtype() == DType::String {
-        let Some(parts) = tensors.iter().map(|t| t.spans()).collect::<Option<Vec<_>>>() else {
-            return Ok(None);
-        };
-        let mut out = Weaver::new(parts, len * each);
-        for p in picks {
-            out.push(p.source as usize, p.start as usize * each, p.len as usize * each);
-        }
-        return Tensor::from_spans(shape, Arc::new(out.finish())).map(Some);
+        return Tensor::woven_strings(shape, tensors, picks, each);
     }
     let each = each * first.dtype().size();
     let mut buffer = Buffer::recycled(len * each);
@@ -90,13 +87,13 @@ fn tensor(tensors: &[&Tensor], picks: &[Pick], len: usize) -> Result<Option<Tens
             .copy_from_slice(&tensors[p.source as usize].bytes()[from..from + n]);
         at += n;
     }
-    Tensor::from_buffer(first.dtype(), shape, buffer).map(Some)
+    Tensor::from_buffer(first.dtype(), shape, buffer)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, Key, Shape, Strings};
+    use crate::{Bytes, Id, Key, Origin, Shape, Strings};
 
     fn pick(source: u32, start: u32, len: u32) -> Pick {
         Pick { source, start, len }
@@ -146,6 +143,21 @@ mod tests {
                 [Key(1).at(10), Key(1).at(11), Key(1).at(11)]
             );
         }
+    }
+
+    #[test]
+    fn only_what_is_picked_is_kept() {
+        let many: Vec<String> = (0..100).map(|i| i.to_string()).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let ids = |n: u128| Ids::List((0..n).map(|i| Id { key: Key(i), origin: Origin::None }).collect());
+        let a = Arc::new(Block::new(100, vec![strings(&many, false)], ids(100)));
+        let b = Arc::new(Block::new(1, vec![strings(&["b"], false)], ids(1)));
+        let woven = Block::woven(&[a, b], &[pick(0, 7, 1), pick(1, 0, 1), pick(0, 99, 1)]).unwrap();
+        let Column::Uniform(t) = &woven.columns[0] else { panic!("strings are uniform") };
+        assert_eq!(t.string_slices().collect::<Vec<_>>(), [&b"7"[..], b"b", b"99"]);
+        assert_eq!(t.spans().unwrap().0.buffers().len(), 3);
+        let Ids::List(ids) = &woven.ids else { panic!("lists make a list") };
+        assert_eq!(ids.iter().map(|id| id.key).collect::<Vec<_>>(), [Key(7), Key(0), Key(99)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{Data, Tensor};
 use crate::strings::Builder;
-use crate::{Bytes, DType, Error, Result, Shape, Strings};
+use crate::{Bytes, DType, Error, Pick, Result, Shape, StrSpan, Strings};
 use std::sync::Arc;
 
 impl Tensor {
@@ -94,6 +94,49 @@ impl Tensor {
         Self::strings(shape, parts.iter().flat_map(|t| t.as_strings().iter().cloned()).collect())
     }
 
+    /// The picked rows of string tensors, `each` strings to a row, under a shape.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there are not as many as the shape has.
+    pub(crate) fn woven_strings(shape: Shape, parts: &[&Self], picks: &[Pick], each: usize) -> Result<Self> {
+        let places = |p: &Pick| (p.start as usize * each, p.len as usize * each);
+        let spans = || {
+            let mut wanted = vec![0; parts.len()];
+            picks.iter().for_each(|p| wanted[p.source as usize] += places(p).1);
+            let mut out = Builder::default();
+            let parts: Vec<_> =
+                parts.iter().zip(wanted).map(|(part, n)| part.woven_part(&mut out, n)).collect();
+            for p in picks {
+                let (at, n) = places(p);
+                match &parts[p.source as usize] {
+                    Part::Whole(spans, base) => out.extend_shifted(&spans[at..at + n], *base),
+                    Part::Some(store, start) => out.extend(store, start + at, n),
+                    Part::Items(items) => items[at..at + n].iter().try_for_each(|item| out.push(item))?,
+                }
+            }
+            Some(out.finish())
+        };
+        if let Some(store) = spans() {
+            return Self::from_spans(shape, Arc::new(store));
+        }
+        let rows = picks.iter().flat_map(|p| {
+            let (at, n) = places(p);
+            parts[p.source as usize].as_strings()[at..at + n].iter().cloned()
+        });
+        Self::strings(shape, rows.collect())
+    }
+
+    /// How `n` strings of this tensor are woven into others: its buffers are taken over only if they are not more.
+    fn woven_part(&self, out: &mut Builder, n: usize) -> Part<'_> {
+        match &self.data {
+            Data::Spans { store, start } if store.buffers().len() <= n => {
+                Part::Whole(&store.spans()[*start..], out.take_buffers(store))
+            }
+            Data::Spans { store, start } => Part::Some(store, *start),
+            _ => Part::Items(self.as_strings()),
+        }
+    }
+
     /// Sum of the lengths.
     pub(super) fn strings_byte_len(&self) -> usize {
         match &self.data {
@@ -119,6 +162,16 @@ impl Tensor {
         };
         Self { data, ..self }
     }
+}
+
+/// Strings that others are woven of.
+enum Part<'a> {
+    /// Their places, and the number that the first of their buffers has now.
+    Whole(&'a [StrSpan], u32),
+    /// Some of a store, from a place on.
+    Some(&'a Strings, usize),
+    /// One by one.
+    Items(&'a [Bytes]),
 }
 
 fn counted(shape: Shape, found: usize) -> Result<()> {

@@ -17,6 +17,7 @@ use gristmill_storage::Source;
 use gristmill_types::{Buffer, StrSpan};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -67,6 +68,9 @@ struct File {
     size: u64,
     verify: bool,
     stats: Arc<StageStats>,
+    /// Where the first frame of all begins, and its bytes: often all records have one size.
+    origin: u64,
+    each: u64,
     /// Bytes from one part to the next. A part's buffer has room for one header more, so that no frame that
     /// begins in it has a cut header.
     stride: u64,
@@ -79,6 +83,8 @@ pub(super) struct Ahead {
     next: u64,
     /// Where the frame behind the records given so far begins.
     end: u64,
+    /// Whether the plain reader goes on before the end of the file.
+    cut_short: bool,
     parts: VecDeque<Reading<Option<Guess>>>,
     /// Parts kept under way: more whenever the reader had to wait for long.
     depth: usize,
@@ -133,11 +139,13 @@ impl Ahead {
             return Err(source);
         }
         let stride = bytes - HEADER_BYTES as u64;
-        let file = File { source, size, verify, stats: Arc::clone(stats), stride };
+        let each = first + OVERHEAD_BYTES as u64;
+        let file = File { source, size, verify, stats: Arc::clone(stats), origin: offset, each, stride };
         let mut ahead = Self {
             file: Arc::new(file),
             next: offset,
             end: offset,
+            cut_short: false,
             parts: VecDeque::new(),
             depth: SHALLOW,
             part_bytes: 2 * bytes,
@@ -149,7 +157,7 @@ impl Ahead {
 
     /// Whether the last part of the file has been asked for.
     pub(super) fn asked_for_all(&self) -> bool {
-        self.next >= self.file.size
+        self.next >= self.file.size && !self.cut_short
     }
 
     /// Whether the records given so far are all that the file has.
@@ -196,11 +204,12 @@ impl Ahead {
             if guess.slow && ready == 0 {
                 self.depth = (self.depth * 2).min(DEEPEST);
             }
-            let part = self.file.resolve(guess, self.end)?;
+            let resolved = catch_unwind(AssertUnwindSafe(|| self.file.resolve(guess, self.end)));
+            let part = resolved.ok().flatten()?;
             self.end = part.end;
             if part.last {
                 self.give_up();
-                self.next = self.file.size;
+                (self.next, self.cut_short) = (self.file.size, true);
             }
             if !part.places.is_empty() {
                 return Some(part);
@@ -234,11 +243,19 @@ impl File {
             let (start, sleeps) = (Instant::now(), sys::sleeps());
             read_whole(&*self.source, from, buffer.as_mut_slice())?;
             let slow = start.elapsed() > SLOW && sys::sleeps() > sleeps;
-            let begin = begin.or_else(|| Some(from + find_header(buffer.as_slice())? as u64));
+            let begin = begin.or_else(|| Some(from + self.first_header(from, buffer.as_slice())? as u64));
             let buffer = Arc::new(buffer);
             let part = begin.and_then(|begin| self.frames(from, begin, &buffer));
             Some(Guess { from, buffer, part, slow })
         })
+    }
+
+    /// Where a frame seems to begin in the bytes of the file from `from` on.
+    fn first_header(&self, from: u64, bytes: &[u8]) -> Option<usize> {
+        let alike = (from - self.origin).next_multiple_of(self.each) - (from - self.origin);
+        let at = usize::try_from(alike).ok().filter(|&at| at < bytes.len());
+        let is_header = |&at: &usize| bytes[at..].first_chunk().is_some_and(|h| parse_header(h, 0).is_ok());
+        at.filter(is_header).or_else(|| find_header(bytes))
     }
 
     /// The part whose first frame begins at `begin`.
@@ -270,7 +287,7 @@ impl File {
             return Some(part);
         }
         let bytes = buffer.as_slice();
-        let at = usize::try_from(begin - from).ok()?;
+        let at = usize::try_from(begin.checked_sub(from)?).ok()?;
         let mut spans = Vec::new();
         let scan = scan_frames(&bytes[at..], begin, self.verify, usize::MAX, &mut spans);
         part.end = begin + scan.consumed as u64;

@@ -9,7 +9,7 @@ use super::Stage;
 use crate::env::Env;
 use crate::io::Reading;
 use crate::state::{StateReader, StateWriter};
-use crate::stats::StageStats;
+use crate::stats::{StageStats, accounted};
 use gristmill_plan::dataset::{Compression, TfRecord};
 use gristmill_record::frame::Span;
 use gristmill_record::reader::{CHUNK_BYTES, ChunkInfo, EndInfo, Filled, ReaderOptions, RecordReader};
@@ -101,11 +101,13 @@ impl TfRecordStage {
 
     /// Opens the current file at the current position.
     fn open(&mut self) -> Result<()> {
-        let opened = match self.upcoming.take() {
-            Some(upcoming) => upcoming.wait()?,
-            None => self.opener.open(&self.files[self.file], self.offset),
+        // What was opened before its turn counts only if it is being read since: by now the file may be there, or whole.
+        let early = self.upcoming.take().map(Reading::wait);
+        let opened = match early {
+            Some(Ok(Ok(opened @ Opened::Ahead(_)))) => opened,
+            _ => self.opener.open(&self.files[self.file], self.offset)?,
         };
-        let reader = match opened? {
+        let reader = match opened {
             Opened::Ahead(ahead) => Reader::Ahead(ahead),
             Opened::Plain(source) => Reader::Plain(self.plain(source)?),
         };
@@ -181,11 +183,12 @@ impl TfRecordStage {
             let reader = match &mut self.open.as_mut()?.reader {
                 Reader::Plain(reader) => reader,
                 Reader::Ahead(ahead) => {
+                    let before = accounted();
                     let part = ahead.next();
                     if ahead.asked_for_all() && self.upcoming.is_none() {
                         self.upcoming = self.files.get(self.file + 1).map(|next| self.opener.begin(next));
                     }
-                    self.stats.wait(start);
+                    self.stats.wait_beside(start, before);
                     let at_end = part.is_none() && ahead.is_at_end();
                     if let Some(chunk) = part.and_then(|part| Chunk::of_part(part, self.index)) {
                         self.found(chunk);
