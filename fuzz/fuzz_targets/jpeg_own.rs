@@ -85,7 +85,7 @@ fuzz_target!(|data: &[u8]| {
         let pixels = image.data;
         // The same file twice at a time.
         let (mut first, mut second) = (vec![0; pixels.len()], vec![0; pixels.len()]);
-        let job = |out| Job { data, options, out };
+        let job = |out| Job { file: data.into(), options, out };
         let results = fast.decode_batch(&mut [job(&mut first), job(&mut second)]);
         assert!(results.iter().all(Result::is_ok) && first == pixels && second == pixels);
     }
