@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use gristmill_image::jpeg;
 use gristmill_record::crc::crc32c;
 use gristmill_record::frame;
 use gristmill_types::{Error, Kind, Result};
@@ -31,6 +32,8 @@ const LARGE_BYTES: u64 = 512 << 10;
 const FILE_KEPT: usize = 64 << 10;
 /// Room before a large file for what precedes it in its record.
 const HEAD_ROOM: usize = 4096;
+/// Bytes that making a restart index takes besides a copy of the image.
+const INDEX_ROOM: u64 = 512 << 10;
 /// The largest file that is packed: a record is held in memory as a whole, by readers too.
 const MAX_FILE_BYTES: u64 = 192 << 20;
 
@@ -176,7 +179,9 @@ impl<'a> Maker<'a> {
             return self.add(row, contents, &facts, chunk, only_look);
         }
         let sum = content(contents);
-        let length = self.surround(row, facts.height, facts.width, n);
+        let size = (facts.height, facts.width);
+        let index = self.restart_index(contents, size);
+        let length = self.surround(row, size, n, &index);
         let before = frame::HEADER_BYTES + self.head.len();
         let Some(start) = HEAD_ROOM.checked_sub(before) else {
             return self.add(row, contents, &facts, chunk, only_look);
@@ -217,7 +222,8 @@ impl<'a> Maker<'a> {
         if only_look {
             return Ok(());
         }
-        let length = self.surround(row, height, width, image.len());
+        let index = self.restart_index(image, (height, width));
+        let length = self.surround(row, (height, width), image.len(), &index);
         let out = &mut chunk.buffer;
         out.reserve(length + frame::OVERHEAD_BYTES);
         out.extend_from_slice(&frame::header(length as u64));
@@ -231,9 +237,25 @@ impl<'a> Maker<'a> {
     }
 
     /// Prepares what stands before and behind the image in its record; gives the length of the whole.
-    fn surround(&mut self, row: usize, height: usize, width: usize, image_bytes: usize) -> usize {
-        let fields = Fields { row, height: height as i64, width: width as i64, image_bytes };
+    fn surround(
+        &mut self,
+        row: usize,
+        (height, width): (usize, usize),
+        image_bytes: usize,
+        restart_index: &[u8],
+    ) -> usize {
+        let (height, width) = (height as i64, width as i64);
+        let fields = Fields { row, height, width, image_bytes, restart_index };
         self.job.schema.around(&self.job.listing, &fields, &mut self.head, &mut self.tail)
+    }
+
+    /// Where the rows of an image begin, if that is asked for. None where there is no memory for it: it only saves time.
+    fn restart_index(&self, image: &[u8], size: (usize, usize)) -> Vec<u8> {
+        if !self.job.options.restart_index || !jpeg::is_jpeg(image) {
+            return Vec::new();
+        }
+        let room = self.memory.take(image.len() as u64 + INDEX_ROOM, Some(size));
+        room.map_or_else(|_| Vec::new(), |_room| jpeg::restart_index_or_none(image))
     }
 
     fn look(&mut self, contents: &[u8]) -> Result<Facts, Refused> {
