@@ -122,7 +122,7 @@ def jpeg_restart_index(contents: Any, name: str | None = None) -> Tensor:
         name: Accepted as elsewhere.
 
     Returns:
-        A string scalar, less than a hundredth of the file; empty where an index would be of no use
+        A string scalar, a hundredth of the file at most; empty where an index would be of no use
         (progressive and small files, and those with restart markers).
 
     Raises:

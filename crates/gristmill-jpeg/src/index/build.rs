@@ -12,12 +12,12 @@ use crate::tables::Cache;
 use crate::target::Target;
 use crate::{Error, Result};
 
-/// Bytes of the scan for each entry, at least: those take 6 to 8 bytes.
+/// Bytes of the scan for each entry, at least: those take 5 to 8 bytes as a rule.
 const BYTES_AN_ENTRY: usize = 1024;
 
 impl RestartIndex {
     /// Reads the whole file. `rows` are the MCU rows from one entry to the next; without it, as many as have 1 KB on
-    /// average, so that the index takes less than a hundredth of the file.
+    /// average, so that the index takes a hundredth of the file at most, as a rule.
     ///
     /// That of a file with restart markers is empty: a decoder finds its way by them.
     ///

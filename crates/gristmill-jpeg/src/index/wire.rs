@@ -9,7 +9,7 @@ const MAGIC: [u8; 4] = *b"JRI\x01";
 const NUMBERS: usize = MAGIC.len() + 8;
 
 impl RestartIndex {
-    /// It as bytes, about 8 for each entry and 18 more.
+    /// It as bytes, 5 to 8 for each entry as a rule and some 18 more.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(NUMBERS + 16 + self.entries.len() * 10);
