@@ -1,10 +1,12 @@
 //! Our own JPEG decoder: what it decodes, libjpeg-turbo decodes to the same; vector code and plain code agree.
 #![no_main]
 
+use std::num::NonZeroUsize;
+
 use gristmill_fuzz::Room;
 use gristmill_image::Output;
 use gristmill_image::jpeg::{self, Crop, DctMethod, JpegOptions};
-use gristmill_jpeg::{Dct, Decoder, Edges, Job, Options, Region, read_header};
+use gristmill_jpeg::{Dct, Decoder, Edges, Input, Job, Options, Region, RestartIndex, read_header};
 use libfuzzer_sys::fuzz_target;
 
 /// Pixels that an image may have here.
@@ -45,6 +47,8 @@ fn theirs(data: &[u8], options: &Options) -> Option<(Vec<usize>, Vec<u8>)> {
 }
 
 fuzz_target!(|data: &[u8]| {
+    // Any bytes may be taken for an index.
+    let _ = RestartIndex::from_bytes(data);
     let Ok(header) = read_header(data) else {
         return;
     };
@@ -83,9 +87,16 @@ fuzz_target!(|data: &[u8]| {
             assert!(image.data == pixels, "libjpeg-turbo's pixels differ: {options:?}");
         }
         let pixels = image.data;
+        // With an index of where its rows begin, also after that was written and read.
+        if let Ok(index) = RestartIndex::build(data, NonZeroUsize::new(1 + data.len() % 3)) {
+            let again = RestartIndex::from_bytes(&index.to_bytes());
+            assert_eq!(again.as_ref(), Some(&index));
+            let with = fast.decode(Input { data, index: Some(&index) }, &options);
+            assert!(with.is_ok_and(|with| with.data == pixels), "an index changes pixels: {options:?}");
+        }
         // The same file twice at a time.
         let (mut first, mut second) = (vec![0; pixels.len()], vec![0; pixels.len()]);
-        let job = |out| Job { data, options, out };
+        let job = |out| Job { file: data.into(), options, out };
         let results = fast.decode_batch(&mut [job(&mut first), job(&mut second)]);
         assert!(results.iter().all(Result::is_ok) && first == pixels && second == pixels);
     }

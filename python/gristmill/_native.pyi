@@ -213,6 +213,7 @@ def tools_pack(
     compression_type: str,
     on_error: str,
     exif: str,
+    restart_index: bool,
     check: bool,
     threads: int | None,
     overwrite: bool,

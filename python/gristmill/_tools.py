@@ -39,6 +39,7 @@ def pack(
     compression_type: str = "",
     on_error: str = "fail",
     exif: str = "ignore",
+    restart_index: bool = False,
     check: bool = False,
     threads: int | None = None,
     overwrite: bool = False,
@@ -68,6 +69,8 @@ def pack(
         compression_type: ``''``, ``'GZIP'`` or ``'ZLIB'``.
         on_error: ``'fail'`` names every bad image and writes nothing, ``'skip'`` leaves them out.
         exif: ``'apply'`` turns images upright that lie on their side, ``'ignore'`` counts them.
+        restart_index: Whether records get the feature ``restart_index``: what
+            `gm.io.jpeg_restart_index` gives for JPEG images, empty for others.
         check: Whether every image is decoded in full, to find those damaged inside.
         threads: Number of threads; one per core if not given.
         overwrite: Whether another data set in ``out`` is replaced.
@@ -99,6 +102,7 @@ def pack(
             compression_type,
             on_error,
             exif,
+            restart_index,
             check,
             threads,
             overwrite,

@@ -164,6 +164,34 @@ def test_pack(tmp_path: Path) -> None:
         gm.pack(source, tmp_path / "new")
 
 
+def test_pack_with_restart_indexes(tmp_path: Path) -> None:
+    source = photos(tmp_path / "photos")
+    image = np.random.default_rng(1).integers(0, 256, [90, 120, 3]).astype(np.uint8)
+    (source / "red" / "noise.jpg").write_bytes(gm.io.encode_jpeg(image).numpy())
+    gm.pack(source, tmp_path / "a", shards=1, restart_index=True)
+    done = command("pack", str(source), str(tmp_path / "b"), "--shards", "1", "--restart-index")
+    assert done.returncode == 0, done.stderr
+    name = "photos-00000-of-00001.tfrecord"
+    file = tmp_path / "a" / name
+    assert file.read_bytes() == (tmp_path / "b" / name).read_bytes()
+    spec = gm.infer_spec(file)
+    assert spec["restart_index"] == gm.io.FixedLenFeature([], gm.string)  # type: ignore[index]
+    indexed = 0
+    for record in gm.data.TFRecordDataset(str(file)):
+        example = gm.io.parse_single_example(record, spec)
+        contents, index = example["image"], example["restart_index"]
+        if not index.numpy():
+            continue
+        indexed += 1
+        assert index.numpy() == gm.io.jpeg_restart_index(contents).numpy()
+        part = gm.io.decode_and_crop_jpeg(contents, [70, 5, 10, 20], restart_index=index)
+        whole = gm.io.decode_and_crop_jpeg(contents, [70, 5, 10, 20])
+        np.testing.assert_array_equal(part.numpy(), whole.numpy())
+    assert indexed == 1
+    report = gm.verify(file, decode=True)
+    assert (report["ok"], report["images"]) == (True, 9)
+
+
 def test_the_console_command(tmp_path: Path) -> None:
     path = write(tmp_path / "a", 6)
     done = command("head", path, "-n", "1", "--json")

@@ -41,7 +41,7 @@ impl Op {
 
 /// What is decoded how.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DecodeOptions {
+pub struct DecodeOptions<'a> {
     /// The op.
     pub op: Op,
     /// Channels of the result: 0 (as in the file), 1, 3 or 4. GIF has 3; for WebP it must be what the file has. This,
@@ -51,10 +51,10 @@ pub struct DecodeOptions {
     /// animated, or its first frame.
     pub expand_animations: bool,
     /// How a JPEG is decoded.
-    pub jpeg: JpegOptions,
+    pub jpeg: JpegOptions<'a>,
 }
 
-impl Default for DecodeOptions {
+impl Default for DecodeOptions<'_> {
     fn default() -> Self {
         Self { op: Op::default(), channels: 0, expand_animations: true, jpeg: JpegOptions::default() }
     }
@@ -102,7 +102,7 @@ fn eight_bits(target: Target<'_>, decode: impl FnOnce(&mut dyn Output<u8>) -> Re
     }
 }
 
-fn wrong_op(format: Format, options: &DecodeOptions) -> Result<()> {
+fn wrong_op(format: Format, options: &DecodeOptions<'_>) -> Result<()> {
     let name = format.name();
     match (options.op, format) {
         (Op::DecodeAndCropJpeg, f) if f != Format::Jpeg => Err(Error::invalid(format!(
@@ -120,7 +120,7 @@ fn wrong_op(format: Format, options: &DecodeOptions) -> Result<()> {
     }
 }
 
-fn decode_gif(contents: &[u8], options: &DecodeOptions, output: &mut dyn Output<u8>) -> Result<()> {
+fn decode_gif(contents: &[u8], options: &DecodeOptions<'_>, output: &mut dyn Output<u8>) -> Result<()> {
     let (op, expand) = (options.op, options.expand_animations || options.op != Op::DecodeImage);
     let shape = |frames: usize, height: usize, width: usize| match op {
         Op::DecodeJpeg | Op::DecodePng if frames != 1 => Err(Error::invalid(format!(
@@ -142,7 +142,7 @@ fn decode_gif(contents: &[u8], options: &DecodeOptions, output: &mut dyn Output<
 ///
 /// [`Error::InvalidArgument`] when the bytes are no image, damaged, or not for this op, channels or type;
 /// [`Error::Unsupported`] for JPEG XL; what the output says.
-pub fn decode(contents: &[u8], options: &DecodeOptions, target: Target<'_>) -> Result<()> {
+pub fn decode(contents: &[u8], options: &DecodeOptions<'_>, target: Target<'_>) -> Result<()> {
     let channels = if options.op == Op::DecodeGif { 3 } else { options.channels };
     if !matches!(channels, 0 | 1 | 3 | 4) {
         return Err(Error::invalid(format!("`channels` must be 0, 1, 3 or 4 but got {channels}")));

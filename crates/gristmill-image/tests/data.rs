@@ -13,7 +13,7 @@ use gristmill_image::jpeg::{DctMethod, JpegOptions};
 use gristmill_image::{Image, Result};
 use serde_json::Value;
 
-fn options(name: &str) -> DecodeOptions {
+fn options(name: &str) -> DecodeOptions<'static> {
     let jpeg = JpegOptions::default();
     let of_jpeg = |jpeg| DecodeOptions { op: Op::DecodeJpeg, channels: 3, jpeg, ..Default::default() };
     match name {
@@ -28,7 +28,7 @@ fn options(name: &str) -> DecodeOptions {
     }
 }
 
-fn decoded(contents: &[u8], options: &DecodeOptions) -> Result<Image<u8>> {
+fn decoded(contents: &[u8], options: &DecodeOptions<'_>) -> Result<Image<u8>> {
     let mut image = Image::default();
     decode(contents, options, Target::U8(&mut image)).map(|()| image)
 }

@@ -84,7 +84,7 @@ fn main() {
                     .iter()
                     .zip(&mut outs)
                     .filter(|(_, out)| !out.is_empty())
-                    .map(|(data, out)| Job { data, options, out })
+                    .map(|(data, out)| Job { file: data.into(), options, out })
                     .collect();
                 let start = now();
                 let results = decoder.decode_batch(&mut jobs);

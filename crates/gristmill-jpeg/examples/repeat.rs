@@ -27,8 +27,11 @@ fn main() {
                 }
             }
             _ => {
-                let mut jobs: Vec<_> =
-                    files.iter().zip(&mut outs).map(|(data, out)| Job { data, options, out }).collect();
+                let mut jobs: Vec<_> = files
+                    .iter()
+                    .zip(&mut outs)
+                    .map(|(data, out)| Job { file: data.into(), options, out })
+                    .collect();
                 decoder.decode_batch(&mut jobs);
             }
         }

@@ -1,5 +1,6 @@
 //! The decoder object, which keeps its memory and tables from file to file.
 
+use crate::input::Input;
 use crate::multi;
 use crate::open::{Header, Open};
 use crate::options::{Options, Region};
@@ -24,7 +25,7 @@ pub struct Image {
 /// One file of a batch.
 pub struct Job<'a> {
     /// The file.
-    pub data: &'a [u8],
+    pub file: Input<'a>,
     /// How it is decoded.
     pub options: Options,
     /// Room for the image: as many bytes as [`Header::shape`] tells.
@@ -63,8 +64,8 @@ impl Decoder {
     ///
     /// [`Error::Unsupported`] or [`Error::Corrupt`] when the file is to be left to libjpeg, [`Error::Options`] when the
     /// options do not suit it.
-    pub fn decode(&mut self, data: &[u8], options: &Options) -> Result<Image> {
-        let open = Open::new(data)?;
+    pub fn decode<'d>(&mut self, file: impl Into<Input<'d>>, options: &Options) -> Result<Image> {
+        let open = Open::new(file.into())?;
         let layout = open.layout(options)?;
         let shape = [layout.height, layout.width, layout.channels];
         let mut out = vec![0; shape.iter().product()];
@@ -78,8 +79,13 @@ impl Decoder {
     /// # Errors
     ///
     /// As [`Decoder::decode`], and [`Error::Size`] when `out` has another size.
-    pub fn decode_into(&mut self, data: &[u8], options: &Options, out: &mut [u8]) -> Result<Shape> {
-        self.run(Open::new(data)?, options, Target::Whole(out))
+    pub fn decode_into<'d>(
+        &mut self,
+        file: impl Into<Input<'d>>,
+        options: &Options,
+        out: &mut [u8],
+    ) -> Result<Shape> {
+        self.run(Open::new(file.into())?, options, Target::Whole(out))
     }
 
     /// Decodes a part of the image: [`Options::region`] as an argument.
@@ -87,8 +93,13 @@ impl Decoder {
     /// # Errors
     ///
     /// As [`Decoder::decode`].
-    pub fn decode_region(&mut self, data: &[u8], options: &Options, region: Region) -> Result<Image> {
-        self.decode(data, &Options { region: Some(region), ..*options })
+    pub fn decode_region<'d>(
+        &mut self,
+        file: impl Into<Input<'d>>,
+        options: &Options,
+        region: Region,
+    ) -> Result<Image> {
+        self.decode(file, &Options { region: Some(region), ..*options })
     }
 
     /// Decodes and tells `on_rows` of some rows at a time, from top to bottom: the number of the first and the rows
@@ -97,13 +108,13 @@ impl Decoder {
     /// # Errors
     ///
     /// As [`Decoder::decode`]; rows may have been told before.
-    pub fn decode_bands(
+    pub fn decode_bands<'d>(
         &mut self,
-        data: &[u8],
+        file: impl Into<Input<'d>>,
         options: &Options,
         on_rows: &mut dyn FnMut(usize, &[u8]),
     ) -> Result<Shape> {
-        self.run(Open::new(data)?, options, Target::Rows(on_rows, Vec::new()))
+        self.run(Open::new(file.into())?, options, Target::Rows(on_rows, Vec::new()))
     }
 
     fn run(&mut self, open: Open<'_>, options: &Options, target: Target<'_>) -> Result<Shape> {
@@ -134,7 +145,7 @@ impl Decoder {
         let mut next = |room: &mut Room, results: &mut [Result<Shape>]| {
             for (at, job) in queue.by_ref() {
                 let target = Target::Whole(job.out);
-                let opened = Open::new(job.data);
+                let opened = Open::new(job.file);
                 match opened.and_then(|open| start(open, &job.options, target, room, cache, level)) {
                     Ok(Started::Single(single)) => return Some((at, single)),
                     Ok(Started::Done(shape)) => results[at] = Ok(shape),
@@ -208,5 +219,5 @@ fn start<'a>(
 ///
 /// [`Error::Corrupt`] when they are damaged, [`Error::Unsupported`] when the file is of a kind that is left to libjpeg.
 pub fn read_header(data: &[u8]) -> Result<Header> {
-    Open::new(data).map(|open| open.header)
+    Open::new(data.into()).map(|open| open.header)
 }

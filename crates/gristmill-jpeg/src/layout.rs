@@ -176,6 +176,12 @@ impl Layout {
         self.skip = left - start;
     }
 
+    /// How many MCUs of a row of `wide`, from the first on, have all blocks that are transformed.
+    pub(crate) fn mcus_read(&self, wide: usize) -> usize {
+        let end = |p: &Plane| (p.first_block + p.blocks).div_ceil(p.h);
+        self.planes.iter().map(end).max().unwrap_or(wide).min(wide)
+    }
+
     /// How many output rows (of the whole image) are complete when `bands` bands are transformed.
     pub(crate) fn rows_ready(&self, bands: usize) -> usize {
         let rows = bands * self.band;

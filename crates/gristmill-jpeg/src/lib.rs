@@ -20,6 +20,7 @@
 mod bands;
 mod bits;
 mod block;
+mod checksum;
 mod color;
 mod decoder;
 mod error;
@@ -27,6 +28,8 @@ mod few;
 mod frame;
 mod huffman;
 mod idct;
+mod index;
+mod input;
 mod layout;
 mod marker;
 mod multi;
@@ -45,6 +48,8 @@ mod window;
 
 pub use decoder::{Decoder, Image, Job, Shape, read_header};
 pub use error::{Error, Result};
+pub use index::RestartIndex;
+pub use input::Input;
 pub use marker::Space;
 pub use open::Header;
 pub use options::{Dct, Edges, Options, Region};
@@ -54,8 +59,8 @@ pub use options::{Dct, Edges, Options, Region};
 /// # Errors
 ///
 /// As [`Decoder::decode`].
-pub fn decode(data: &[u8], options: &Options) -> Result<Image> {
-    Decoder::new().decode(data, options)
+pub fn decode<'d>(file: impl Into<Input<'d>>, options: &Options) -> Result<Image> {
+    Decoder::new().decode(file, options)
 }
 
 /// Decodes a file into `out`; see [`Decoder::decode_into`].
@@ -63,8 +68,8 @@ pub fn decode(data: &[u8], options: &Options) -> Result<Image> {
 /// # Errors
 ///
 /// As [`Decoder::decode_into`].
-pub fn decode_into(data: &[u8], options: &Options, out: &mut [u8]) -> Result<Shape> {
-    Decoder::new().decode_into(data, options, out)
+pub fn decode_into<'d>(file: impl Into<Input<'d>>, options: &Options, out: &mut [u8]) -> Result<Shape> {
+    Decoder::new().decode_into(file, options, out)
 }
 
 /// Decodes a part of a file; see [`Decoder::decode_region`].
@@ -72,6 +77,6 @@ pub fn decode_into(data: &[u8], options: &Options, out: &mut [u8]) -> Result<Sha
 /// # Errors
 ///
 /// As [`Decoder::decode_region`].
-pub fn decode_region(data: &[u8], options: &Options, region: Region) -> Result<Image> {
-    Decoder::new().decode_region(data, options, region)
+pub fn decode_region<'d>(file: impl Into<Input<'d>>, options: &Options, region: Region) -> Result<Image> {
+    Decoder::new().decode_region(file, options, region)
 }

@@ -43,7 +43,7 @@ pub(crate) fn decode(
     level: Level,
 ) -> Result<()> {
     target.check(layout.height * layout.width * layout.channels)?;
-    let Open { reader, scan, header } = open;
+    let Open { reader, scan, header, .. } = open;
     let frame = header.frame;
     let (mut bases, mut blocks) = ([0; 4], 0);
     for (i, c) in frame.components.iter().enumerate() {

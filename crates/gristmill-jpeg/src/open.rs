@@ -1,6 +1,8 @@
 //! A file whose headers have been read.
 
 use crate::frame::Frame;
+use crate::index::RestartIndex;
+use crate::input::Input;
 use crate::layout::Layout;
 use crate::marker::{Reader, Scan, Space};
 use crate::options::Options;
@@ -87,17 +89,18 @@ pub(crate) struct Open<'a> {
     pub(crate) reader: Reader<'a>,
     pub(crate) scan: Scan,
     pub(crate) header: Header,
+    pub(crate) index: Option<&'a RestartIndex>,
 }
 
 impl<'a> Open<'a> {
-    pub(crate) fn new(data: &'a [u8]) -> Result<Self> {
-        let mut reader = Reader::new(data)?;
+    pub(crate) fn new(file: Input<'a>) -> Result<Self> {
+        let mut reader = Reader::new(file.data)?;
         let scan = reader.next_scan()?.ok_or(Error::Corrupt("it has no image"))?;
         let frame = reader.frame.clone().ok_or(Error::Corrupt("it has no frame"))?;
         let (space, inverted) = (reader.space(&frame), reader.inverted());
         let single = !frame.progressive && scan.count == frame.components.len();
         let header = Header { frame, space, inverted, restart: reader.restart, single };
-        Ok(Self { reader, scan, header })
+        Ok(Self { reader, scan, header, index: file.index })
     }
 
     /// The layout under `options`.

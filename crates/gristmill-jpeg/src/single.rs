@@ -62,6 +62,8 @@ pub(crate) struct Single<'a> {
     restart_left: usize,
     /// The current restart segment.
     segment: usize,
+    /// MCUs at the end of a row that need not be read where an index says how to go on; 0 without one.
+    beyond: usize,
     /// MCUs that are read at once, and at most.
     stretch: usize,
     most: usize,
@@ -104,7 +106,7 @@ impl<'a> Single<'a> {
         cache: &mut Cache,
         level: Level,
     ) -> Result<Self> {
-        let Open { mut reader, scan, header } = open;
+        let Open { mut reader, scan, header, index } = open;
         let frame = header.frame;
         target.check(layout.height * layout.width * layout.channels)?;
         let in_order = scan.parts[..scan.count].iter().enumerate().all(|(i, p)| p.0 == i);
@@ -120,31 +122,45 @@ impl<'a> Single<'a> {
                 multipliers[i] = plane.kind.multipliers(table);
             }
         }
-        let restart = reader.restart;
-        reader.pos = room.data.read(reader.data, reader.pos, restart != 0, level)?;
-        if reader.next_scan()?.is_some() {
-            return Err(Error::Corrupt("there is a scan after the last"));
+        let (restart, wide) = (reader.restart, frame.mcus_wide);
+        let bands = (layout.first_band, layout.last_band);
+        let beyond = wide - layout.mcus_read(wide);
+        let known = index.filter(|_| restart == 0);
+        let known = known.and_then(|i| i.pieces(reader.data, reader.pos, &frame, bands, beyond == 0));
+        // Whoever made the index has seen that the rest is intact.
+        let known = known.map(|pieces| room.data.read_pieces(reader.data, pieces, wide, level));
+        if known.is_none() {
+            reader.pos = room.data.read(reader.data, reader.pos, restart != 0, level)?;
+            if reader.next_scan()?.is_some() {
+                return Err(Error::Corrupt("there is a scan after the last"));
+            }
         }
         let blocks = BLOCKS_AT_ONCE.max(parts.len());
         room.zero_blocks(blocks + SPARE);
         room.extents.resize(room.extents.len().max(blocks), 0);
         room.bands.prepare(&layout);
         room.dirty = true;
-        let wide = frame.mcus_wide;
         let most = (BLOCKS_AT_ONCE / parts.len()).max(1);
         // Restart segments that end above the first band need not be read.
         let first_mcu = layout.first_band * wide;
         let segment = first_mcu.checked_div(restart).map_or(0, |s| s.min(room.data.ends.len() - 1));
-        let start = segment * restart;
+        let start = known.map_or(segment * restart, |row| row * wide);
         let (row, row_left) = (start / wide, wide - start % wide);
-        let restart_left = if restart == 0 { usize::MAX } else { restart };
-        let stretch = row_left.min(restart_left).min(most);
+        let mut restart_left = if restart == 0 { usize::MAX } else { restart };
         let mut place = Place::default();
         if segment > 0 {
             place.bit = room.data.ends[segment - 1] * 8;
         }
+        let mut beyond = beyond;
+        match room.data.starts.first() {
+            Some(start) => {
+                (place.bit, place.previous, restart_left) = (start.bit, start.previous, start.mcus);
+            }
+            // The way on is known only from what lies there.
+            None => beyond = 0,
+        }
         let delivered = layout.first_row;
-        Ok(Self {
+        let mut single = Self {
             frame,
             layout,
             target,
@@ -156,10 +172,27 @@ impl<'a> Single<'a> {
             restart,
             restart_left,
             segment,
+            beyond,
             most,
-            stretch,
+            stretch: 0,
             delivered,
-        })
+        };
+        single.set_stretch();
+        Ok(single)
+    }
+
+    /// Sets how many MCUs are read next.
+    fn set_stretch(&mut self) {
+        let mut left = self.row_left;
+        if self.is_last_row() && left > self.beyond {
+            left -= self.beyond;
+        }
+        self.stretch = left.min(self.restart_left).min(self.most);
+    }
+
+    /// Whether the row is the last one of its segment or the last that is needed.
+    fn is_last_row(&self) -> bool {
+        self.restart_left == self.row_left || self.row == self.layout.last_band
     }
 
     /// What is to be read next.
@@ -178,8 +211,13 @@ impl<'a> Single<'a> {
         self.transform(room, level);
         self.place.block = 0;
         self.row_left -= self.stretch;
-        if self.restart != 0 {
+        if self.restart_left != usize::MAX {
             self.restart_left -= self.stretch;
+        }
+        if self.row_left <= self.beyond && self.is_last_row() {
+            // The columns right of those that are needed: the next row's beginning is known without them.
+            self.restart_left -= self.row_left;
+            self.row_left = 0;
         }
         if self.row_left == 0 {
             if self.row >= self.layout.first_band {
@@ -203,12 +241,19 @@ impl<'a> Single<'a> {
             if self.segment == room.data.ends.len() {
                 return Err(Error::Corrupt("a restart marker is missing"));
             }
-            self.restart_left = self.restart;
-            self.place.bit = end * 8;
-            self.place.previous = [0; 4];
+            (self.restart_left, self.place.bit, self.place.previous) =
+                match room.data.starts.get(self.segment) {
+                    Some(start) => (start.mcus, start.bit, start.previous),
+                    None => (self.restart, end * 8, [0; 4]),
+                };
         }
-        self.stretch = self.row_left.min(self.restart_left).min(self.most);
+        self.set_stretch();
         Ok(false)
+    }
+
+    /// Where the data are, if an MCU row begins there.
+    pub(crate) fn row_start(&self) -> Option<&Place> {
+        (self.row_left == self.frame.mcus_wide).then_some(&self.place)
     }
 
     /// Transforms the stretch that was read and makes its blocks zero.

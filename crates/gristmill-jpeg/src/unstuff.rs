@@ -1,5 +1,6 @@
 //! Takes the stuffing out of a scan and finds its end and its restart segments.
 
+use crate::index::Piece;
 use crate::simd::Level;
 use crate::{Error, Result};
 
@@ -13,6 +14,18 @@ pub(crate) struct ScanData {
     pub(crate) bytes: Vec<u8>,
     /// The end of each segment in `bytes`.
     pub(crate) ends: Vec<usize>,
+    /// The start of each segment where those are pieces of an index; else empty.
+    pub(crate) starts: Vec<Start>,
+}
+
+/// Where a piece of a scan starts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    pub(crate) bit: usize,
+    /// The DC coefficients before it.
+    pub(crate) previous: [i32; 4],
+    /// How many MCUs the piece has.
+    pub(crate) mcus: usize,
 }
 
 impl ScanData {
@@ -28,8 +41,7 @@ impl ScanData {
         restarts: bool,
         level: Level,
     ) -> Result<usize> {
-        self.bytes.clear();
-        self.ends.clear();
+        self.clear();
         self.bytes.reserve(data.len() - pos + PADDING + 64);
         loop {
             pos += level.copy_unstuffed(&data[pos..], &mut self.bytes);
@@ -53,6 +65,34 @@ impl ScanData {
         self.ends.push(self.bytes.len());
         self.bytes.resize(self.bytes.len() + PADDING, 0);
         Ok(pos)
+    }
+
+    /// Reads pieces of a scan without restart markers, each as a segment, and returns the first MCU row.
+    pub(crate) fn read_pieces(
+        &mut self,
+        data: &[u8],
+        pieces: impl Iterator<Item = Piece>,
+        wide: usize,
+        level: Level,
+    ) -> usize {
+        self.clear();
+        let mut first = usize::MAX;
+        for Piece { row, end, from, to, bit, previous } in pieces {
+            first = first.min(row);
+            let bit = self.bytes.len() * 8 + bit;
+            self.starts.push(Start { bit, previous, mcus: (end - row) * wide });
+            self.bytes.reserve(to - from + PADDING + 64);
+            level.copy_unstuffed(&data[from..to], &mut self.bytes);
+            self.ends.push(self.bytes.len());
+        }
+        self.bytes.resize(self.bytes.len() + PADDING, 0);
+        first
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.starts.clear();
     }
 }
 

@@ -61,8 +61,11 @@ fn generated_files() {
         decoded += images.len();
         let mut outs: Vec<_> = images.iter().map(|i| vec![7; i.data.len()]).collect();
         let options = Options::default();
-        let mut jobs: Vec<_> =
-            files.iter().zip(&mut outs).map(|((data, _), out)| Job { data, options, out }).collect();
+        let mut jobs: Vec<_> = files
+            .iter()
+            .zip(&mut outs)
+            .map(|((data, _), out)| Job { file: data.into(), options, out })
+            .collect();
         let results = fast.decode_batch(&mut jobs);
         for (((file, what), image), (result, out)) in files.iter().zip(&images).zip(results.iter().zip(&outs))
         {

@@ -211,6 +211,51 @@ fn resized_images_are_what_a_loop_makes() {
 }
 
 #[test]
+fn restart_indexes_go_along() {
+    let root = tree(6);
+    let (source, out) = (root.path().join("photos"), root.path().join("out"));
+    let noise: Vec<u8> = (0..900 * 900 * 3u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let large = jpeg::encode(&noise, 900, 900, 3, &Default::default()).unwrap();
+    assert!(large.len() > 512 << 10, "one that is read straight into its place: {}", large.len());
+    write(&source.join("rose/large.jpg"), &large);
+    write(
+        &source.join("rose/other.png"),
+        &gristmill_image::png::encode(&noise[..300], 10, 10, 3, -1).unwrap(),
+    );
+    let plain = PackOptions { restart_index: true, ..sharded(2) };
+    for (at, options) in
+        [plain.clone(), PackOptions { resize: Some((120, 96)), ..plain }].into_iter().enumerate()
+    {
+        let out = out.join(at.to_string());
+        let report = run(&source, &out, &options);
+        let feature = report.dataset.features.iter().find(|f| f.name == "restart_index").unwrap();
+        assert_eq!(
+            (feature.dtype.as_str(), &feature.shape, feature.optional),
+            ("string", &Some(vec![]), false)
+        );
+        let (mut seen, mut full) = (0, 0);
+        for record in records(&out, "photos") {
+            let (image, index) = (bytes(&record, "image"), bytes(&record, "restart_index"));
+            let name = text(&record, "filename");
+            let is_jpeg = jpeg::is_jpeg(&image);
+            assert_eq!(is_jpeg, at == 1 || !name.ends_with("png"), "{name}");
+            let expected = if is_jpeg { jpeg::restart_index(&image).unwrap() } else { Vec::new() };
+            assert_eq!(index, expected, "{name}");
+            full += usize::from(!index.is_empty());
+            seen += 1;
+        }
+        assert_eq!(seen, 8);
+        assert!(full > at * 6, "{full}");
+        run(&source, &out, &options);
+        assert!(fails(&source, &out, &sharded(2)).to_string().contains("restart_index is false, was true"));
+    }
+    let manifest = source.join("table.csv");
+    write(&manifest, b"path,label,restart_index\nrose/large.jpg,1,x\n");
+    let error = fails(&manifest, &out, &PackOptions { restart_index: true, ..sharded(1) }).to_string();
+    assert!(error.contains("'restart_index' has the name of a feature"), "{error}");
+}
+
+#[test]
 fn gzip_holds_the_same_records() {
     let root = tree(12);
     let source = root.path().join("photos");

@@ -20,6 +20,7 @@ from gristmill.io._images import (
     encode_png,
     extract_jpeg_shape,
     is_jpeg,
+    jpeg_restart_index,
 )
 from gristmill.io._parse import (
     FixedLenFeature,
@@ -58,6 +59,7 @@ __all__ = [
     "extract_jpeg_shape",
     "gfile",
     "is_jpeg",
+    "jpeg_restart_index",
     "matching_files",
     "parse_example",
     "parse_sequence_example",

@@ -185,3 +185,72 @@ def test_a_fused_chain_below_what_drops_elements(more):
     assert len(plain) == len(optimized) > 0
     for a, b in zip(plain, optimized, strict=True):
         assert a == b if isinstance(a, str) else np.array_equal(a[0], b[0])
+
+
+def test_a_restart_index_changes_no_value():
+    contents = photo(300, 400, subsampling=2)
+    index = gm.io.jpeg_restart_index(contents)
+    assert (index.dtype, index.shape) == (gm.string, ())
+    assert 20 < len(index.numpy()) < len(contents) / 50
+    other = gm.io.jpeg_restart_index(photo(300, 400, seed=1, subsampling=2)).numpy()
+    changed = bytearray(index.numpy())
+    changed[len(changed) // 2] ^= 4
+    for window in [(250, 310, 30, 40), (0, 0, 10, 10), (120, 7, 100, 390), (0, 0, 300, 400)]:
+        for more in [{}, {"channels": 1, "dct_method": "INTEGER_ACCURATE"}]:
+            plain = gm.io.decode_and_crop_jpeg(contents, window, **more).numpy()
+            for given in [index, index.numpy(), b"", other, bytes(changed), b"no index", None]:
+                got = gm.io.decode_and_crop_jpeg(contents, window, restart_index=given, **more)
+                assert np.array_equal(got.numpy(), plain)
+    half = gm.io.decode_and_crop_jpeg(contents, (100, 20, 50, 60), ratio=2, restart_index=index)
+    assert np.array_equal(
+        half.numpy(), gm.io.decode_and_crop_jpeg(contents, (100, 20, 50, 60), ratio=2).numpy()
+    )
+    assert gm.io.jpeg_restart_index(photo(300, 400, progressive=True)).numpy() == b""
+    with pytest.raises(gm.errors.InvalidArgumentError, match="look like text"):
+        gm.io.jpeg_restart_index(b"no image")
+    with pytest.raises(gm.errors.InvalidArgumentError, match="Invalid JPEG data"):
+        gm.io.jpeg_restart_index(contents[: len(contents) // 2])
+    with pytest.raises(gm.errors.InvalidArgumentError, match="restart_index must be scalar"):
+        gm.io.decode_and_crop_jpeg(contents, (0, 0, 9, 9), restart_index=[index])
+
+
+@pytest.mark.parametrize("image_decode", ["exact", "fast"])
+def test_a_fused_chain_carries_its_restart_index(image_decode):
+    contents = [photo(250 + 9 * i, 370 - 9 * i, seed=i, subsampling=i % 3) for i in range(9)]
+    contents[4] = photo(260, 300, progressive=True)
+    indexes = [gm.io.jpeg_restart_index(c).numpy() for c in contents]
+    assert [bool(index) for index in indexes].count(False) == 1
+    # One of another file.
+    indexes[7] = indexes[6]
+
+    def crop(content, **more):
+        begin, size, _ = gm.image.sample_distorted_bounding_box(
+            gm.io.extract_jpeg_shape(content),
+            gm.zeros([1, 0, 4]),
+            area_range=(0.08, 1.0),
+            seed=3,
+            use_image_if_no_bounding_boxes=True,
+        )
+        window = gm.concat([begin[:2], size[:2]], 0)
+        image = gm.io.decode_and_crop_jpeg(content, window, channels=3, **more)
+        image = gm.image.random_flip_left_right(gm.image.resize(image, [32, 32]), seed=1)
+        return (image - [123.68, 116.78, 103.94]) / 57.0
+
+    options = gm.data.Options()
+    options.image_decode = image_decode
+    given = Dataset.from_tensor_slices((contents, indexes))
+    with_index = given.map(lambda c, i: crop(c, restart_index=i)).repeat(3).with_options(options)
+    without = given.map(lambda c, i: crop(c)).repeat(3).with_options(options)
+    assert "fuse_image_chain" in with_index.explain()
+    elements = [e.numpy() for e in with_index]
+    assert len(elements) == 27
+    for a, b in zip(elements, without, strict=True):
+        assert np.array_equal(a, b.numpy())
+    iterator = iter(with_index)
+    for _ in range(10):
+        next(iterator)
+    state = iterator.state()
+    rest = [e.numpy() for e in iterator]
+    resumed = [e.numpy() for e in with_index.iterator(state)]
+    assert len(rest) == 17
+    assert all(np.array_equal(a, b) for a, b in zip(rest, resumed, strict=True))

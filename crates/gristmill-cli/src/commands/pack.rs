@@ -96,6 +96,9 @@ pub(crate) struct Args {
     /// What happens to images that lie on their side
     #[arg(long, value_name = "HOW", default_value = "ignore")]
     exif: ExifName,
+    /// Adds the feature restart_index: where the rows of a JPEG begin, so that a part of it is decoded faster
+    #[arg(long)]
+    restart_index: bool,
     /// Decodes every image in full, to find those that are damaged inside
     #[arg(long)]
     check: bool,
@@ -174,6 +177,7 @@ impl Args {
                 ExifName::Ignore => Exif::Ignore,
                 ExifName::Apply => Exif::Apply,
             },
+            restart_index: self.restart_index,
             check: self.check,
             threads: self.threads.map(|threads| threads as usize),
             overwrite: self.overwrite,

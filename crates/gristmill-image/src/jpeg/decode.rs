@@ -49,7 +49,7 @@ pub struct Crop {
 
 /// How a JPEG is decoded; the defaults are `tf.io.decode_jpeg`'s.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct JpegOptions {
+pub struct JpegOptions<'a> {
     /// Channels of the result: 0 (as in the file, four become three), 1 (grey) or 3 (RGB).
     pub channels: u32,
     /// The image is made smaller by 1, 2, 4 or 8 while it is decoded.
@@ -64,9 +64,12 @@ pub struct JpegOptions {
     pub dct_method: DctMethod,
     /// Only this part.
     pub crop: Option<Crop>,
+    /// What [`restart_index`](super::restart_index) gave for the file, so that less of it has to be read for a part. Other
+    /// bytes, also those for another file, are ignored; pixels are the same with and without it.
+    pub restart_index: Option<&'a [u8]>,
 }
 
-impl Default for JpegOptions {
+impl Default for JpegOptions<'_> {
     fn default() -> Self {
         Self {
             channels: 0,
@@ -76,11 +79,12 @@ impl Default for JpegOptions {
             acceptable_fraction: 1.0,
             dct_method: DctMethod::Default,
             crop: None,
+            restart_index: None,
         }
     }
 }
 
-impl JpegOptions {
+impl JpegOptions<'_> {
     /// Checks what does not depend on the file.
     ///
     /// # Errors
@@ -148,9 +152,13 @@ fn failed(contents: &[u8], failure: ffi::Failure) -> Error {
 /// [`try_recover_truncated`](JpegOptions::try_recover_truncated) or
 /// [`acceptable_fraction`](JpegOptions::acceptable_fraction) let it pass), declares [`MAX_SAMPLES`] or more, or does
 /// not suit the options; what `output` says.
-pub fn decode(contents: &[u8], options: &JpegOptions, output: &mut (impl Output<u8> + ?Sized)) -> Result<()> {
+pub fn decode(
+    contents: &[u8],
+    options: &JpegOptions<'_>,
+    output: &mut (impl Output<u8> + ?Sized),
+) -> Result<()> {
     options.check()?;
-    if own::decode(contents, own::options(options), output)? {
+    if own::decode(contents, options.restart_index, own::options(options), output)? {
         return Ok(());
     }
     own::left();
@@ -164,7 +172,7 @@ pub fn decode(contents: &[u8], options: &JpegOptions, output: &mut (impl Output<
 /// As [`decode`].
 pub fn decode_with_libjpeg(
     contents: &[u8],
-    options: &JpegOptions,
+    options: &JpegOptions<'_>,
     output: &mut (impl Output<u8> + ?Sized),
 ) -> Result<()> {
     options.check()?;

@@ -8,7 +8,7 @@ mod region;
 
 pub use decode::{Crop, DctMethod, JpegOptions, decode, decode_with_libjpeg, shape};
 pub use encode::{DensityUnit, EncodeFormat, EncodeOptions, encode};
-pub use own::served;
+pub use own::{restart_index, restart_index_or_none, served};
 pub use region::{decode_region, decode_rows, output_shape};
 
 /// Whether `contents` starts as a JPEG does, as `tf.io.is_jpeg` has it.

@@ -4,8 +4,8 @@
 use super::decode::{Crop, DctMethod, JpegOptions};
 use crate::geometry::Window;
 use crate::output::slot;
-use crate::{MAX_SAMPLES, Output, Result};
-use gristmill_jpeg::{Dct, Decoder, Edges, Header, Options, Region};
+use crate::{Image, MAX_SAMPLES, Output, Result};
+use gristmill_jpeg::{Dct, Decoder, Edges, Error, Header, Input, Options, Region, RestartIndex};
 use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -39,7 +39,7 @@ fn wanted() -> bool {
 }
 
 /// The same options, with `crop` as libjpeg-turbo crops; `None` where they do not fit the decoder.
-pub(super) fn options(options: &JpegOptions) -> Option<Options> {
+pub(super) fn options(options: &JpegOptions<'_>) -> Option<Options> {
     let region = match options.crop {
         None => None,
         Some(Crop { y, x, height, width }) => {
@@ -60,7 +60,7 @@ pub(super) fn options(options: &JpegOptions) -> Option<Options> {
 }
 
 /// The same options for a window with the pixels of the whole image.
-pub(super) fn in_window(given: &JpegOptions, window: Window) -> Option<Options> {
+pub(super) fn in_window(given: &JpegOptions<'_>, window: Window) -> Option<Options> {
     let Window { y, x, height, width } = window;
     let region = Some(Region { x, y, width, height, edges: Edges::Whole });
     Some(Options { region, ..options(given)? })
@@ -75,6 +75,7 @@ pub(super) fn shape(contents: &[u8]) -> Option<[usize; 3]> {
 /// Decodes into the slot of `output`; false where the file is to be left to libjpeg-turbo.
 pub(super) fn decode(
     contents: &[u8],
+    index: Option<&[u8]>,
     options: Option<Options>,
     output: &mut (impl Output<u8> + ?Sized),
 ) -> Result<bool> {
@@ -82,8 +83,9 @@ pub(super) fn decode(
     let Ok(header) = gristmill_jpeg::read_header(contents) else { return Ok(false) };
     let Ok(shape) = header.shape(&options) else { return Ok(false) };
     let pixels = slot(output, &shape)?;
-    let done =
-        with_decoder(samples(&header), |decoder| decoder.decode_into(contents, &options, pixels).is_ok());
+    let index = read_index(index, &options);
+    let file = Input { data: contents, index: index.as_ref() };
+    let done = with_decoder(samples(&header), |decoder| decoder.decode_into(file, &options, pixels).is_ok());
     OWN.fetch_add(done.into(), Relaxed);
     Ok(done)
 }
@@ -92,15 +94,18 @@ pub(super) fn decode(
 /// `sink`, or the file turned out to be damaged after rows were handed over.
 pub(super) fn decode_rows(
     contents: &[u8],
+    index: Option<&[u8]>,
     options: Option<Options>,
     sink: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
     damaged: impl FnOnce() -> crate::Error,
 ) -> Option<Result<()>> {
     let options = options?;
     let header = gristmill_jpeg::read_header(contents).ok()?;
+    let index = read_index(index, &options);
+    let file = Input { data: contents, index: index.as_ref() };
     let (mut told, mut said) = (false, Ok(()));
     let done = with_decoder(samples(&header), |decoder| {
-        decoder.decode_bands(contents, &options, &mut |first, rows| {
+        decoder.decode_bands(file, &options, &mut |first, rows| {
             told = true;
             if said.is_ok() {
                 said = sink(first, rows);
@@ -115,6 +120,39 @@ pub(super) fn decode_rows(
         Err(_) if told => Some(said.and(Err(damaged()))),
         Err(_) => None,
     }
+}
+
+/// An index, where there is one and it is of use.
+fn read_index(bytes: Option<&[u8]>, options: &Options) -> Option<RestartIndex> {
+    options.region.and(bytes).and_then(RestartIndex::from_bytes)
+}
+
+/// An index of where the file's rows begin, as bytes: a hundredth of the file at most. None where it would be of no
+/// use: progressive and small files, those with restart markers, and those that are left to libjpeg-turbo.
+///
+/// # Errors
+///
+/// As [`decode`](super::decode) of a baseline file that is damaged, and as [`shape`](super::shape) of others.
+pub fn restart_index(contents: &[u8]) -> Result<Vec<u8>> {
+    match build_index(contents) {
+        Ok(bytes) => Ok(bytes),
+        Err(Error::Unsupported(_)) => super::shape(contents).map(|_| Vec::new()),
+        // Libjpeg-turbo may make do with the file, or says what is wrong.
+        Err(_) => {
+            super::decode(contents, &JpegOptions::default(), &mut Image::default()).map(|()| Vec::new())
+        }
+    }
+}
+
+/// [`restart_index`], and none for a damaged file, too. Takes about as much memory as the file has bytes.
+#[must_use]
+pub fn restart_index_or_none(contents: &[u8]) -> Vec<u8> {
+    build_index(contents).unwrap_or_default()
+}
+
+fn build_index(contents: &[u8]) -> gristmill_jpeg::Result<Vec<u8>> {
+    let index = RestartIndex::build(contents, None)?;
+    Ok(if index.is_empty() { Vec::new() } else { index.to_bytes() })
 }
 
 /// Samples of the whole image, whose coefficients a progressive file keeps in memory.
@@ -138,8 +176,8 @@ fn with_decoder<T>(samples: usize, work: impl FnOnce(&mut Decoder) -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use crate::jpeg::{EncodeOptions, decode, decode_rows, decode_with_libjpeg, encode};
-    use crate::{Error, Image};
 
     fn photo() -> Vec<u8> {
         let pixels: Vec<u8> = (0..70 * 90 * 3).map(|i| (i * 31 % 251) as u8).collect();
@@ -162,6 +200,28 @@ mod tests {
         decode(&file[..file.len() / 2], &options, &mut ours).unwrap();
         assert!(served().1 > before.1);
         assert_eq!(ours.data[..90 * 3], theirs.data[..90 * 3]);
+    }
+
+    #[test]
+    fn an_index_changes_no_pixel() {
+        let file = photo();
+        let index = restart_index(&file).unwrap();
+        assert!(!index.is_empty() && index.len() < file.len() / 50, "{}", index.len());
+        let crop = Some(crate::jpeg::Crop { y: 40, x: 20, height: 20, width: 30 });
+        let options = JpegOptions { crop, ..JpegOptions::default() };
+        let (mut without, mut with) = (Image::default(), Image::default());
+        decode(&file, &options, &mut without).unwrap();
+        for bytes in [&index[..], &index[..index.len() - 1], b"other"] {
+            decode(&file, &JpegOptions { restart_index: Some(bytes), ..options }, &mut with).unwrap();
+            assert_eq!(without, with);
+        }
+        let progressive = EncodeOptions { progressive: true, ..EncodeOptions::default() };
+        let file = encode(&[9; 64 * 64], 64, 64, 1, &progressive).unwrap();
+        assert_eq!(restart_index(&file), Ok(Vec::new()));
+        let e = restart_index(&file[..20]).unwrap_err();
+        assert!(e.to_string().contains("Invalid JPEG data"), "{e}");
+        assert!(restart_index_or_none(&file[..20]).is_empty());
+        assert!(restart_index(b"text").is_err() && restart_index(&photo()[..500]).is_err());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::{Error, Image, Output, Result};
 /// # Errors
 ///
 /// As [`decode`] as far as the header tells: no header, options that do not suit the file, too many pixels.
-pub fn output_shape(contents: &[u8], options: &JpegOptions) -> Result<[usize; 3]> {
+pub fn output_shape(contents: &[u8], options: &JpegOptions<'_>) -> Result<[usize; 3]> {
     options.check()?;
     let [height, width, components] = super::shape(contents)?;
     let channels = match (options.channels, components) {
@@ -42,7 +42,7 @@ pub fn output_shape(contents: &[u8], options: &JpegOptions) -> Result<[usize; 3]
 /// [`Error::InvalidArgument`] for a window that does not lie inside, or an option `crop`.
 pub fn decode_region(
     contents: &[u8],
-    options: &JpegOptions,
+    options: &JpegOptions<'_>,
     window: Window,
     output: &mut (impl Output<u8> + ?Sized),
 ) -> Result<()> {
@@ -50,7 +50,7 @@ pub fn decode_region(
     if options.crop.is_some() {
         return Err(Error::invalid("a window and a crop exclude each other"));
     }
-    if own::decode(contents, own::in_window(options, window), output)? {
+    if own::decode(contents, options.restart_index, own::in_window(options, window), output)? {
         return Ok(());
     }
     own::left();
@@ -76,7 +76,7 @@ const BAND: usize = 16;
 /// [`decode`] then tell why, or make do.
 pub fn decode_rows(
     contents: &[u8],
-    options: &JpegOptions,
+    options: &JpegOptions<'_>,
     window: Option<Window>,
     band: &mut Vec<u8>,
     sink: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
@@ -84,7 +84,7 @@ pub fn decode_rows(
     let damaged = || Error::invalid("Invalid JPEG data or crop window");
     options.check()?;
     let ours = window.map_or_else(|| own::options(options), |window| own::in_window(options, window));
-    if let Some(done) = own::decode_rows(contents, ours, sink, damaged) {
+    if let Some(done) = own::decode_rows(contents, options.restart_index, ours, sink, damaged) {
         return done;
     }
     own::left();
@@ -106,7 +106,7 @@ pub fn decode_rows(
 }
 
 /// The options for a window with the pixels of the whole.
-fn in_window(options: &JpegOptions, window: Window) -> Option<ffi::DecodeOptions> {
+fn in_window(options: &JpegOptions<'_>, window: Window) -> Option<ffi::DecodeOptions> {
     let sides = [window.y, window.x, window.height, window.width].map(i32::try_from);
     let [Ok(y), Ok(x), Ok(height), Ok(width)] = sides else { return None };
     let crop = Some(Crop { y, x, height, width });
@@ -116,7 +116,7 @@ fn in_window(options: &JpegOptions, window: Window) -> Option<ffi::DecodeOptions
 /// The window by partial decoding; false where that did not work out.
 fn region(
     contents: &[u8],
-    options: &JpegOptions,
+    options: &JpegOptions<'_>,
     window: Window,
     output: &mut (impl Output<u8> + ?Sized),
 ) -> Result<bool> {
@@ -129,7 +129,7 @@ fn region(
 /// The window cut out of the whole.
 fn cut(
     contents: &[u8],
-    options: &JpegOptions,
+    options: &JpegOptions<'_>,
     window: Window,
     output: &mut (impl Output<u8> + ?Sized),
 ) -> Result<()> {

@@ -154,7 +154,7 @@ fn real_files() {
         })
         .collect();
     let mut jobs: Vec<_> =
-        contents.iter().zip(&mut outs).map(|(data, out)| Job { data, options, out }).collect();
+        contents.iter().zip(&mut outs).map(|(data, out)| Job { file: data.into(), options, out }).collect();
     let results = fast.decode_batch(&mut jobs);
     for ((file, out), (result, path)) in contents.iter().zip(&outs).zip(results.iter().zip(&paths)) {
         match (fast.decode(file, &options), result) {
@@ -224,7 +224,7 @@ fn in_other_ways(decoder: &mut Decoder, files: &[(Vec<u8>, String)], seed: u64) 
         .iter()
         .zip(&options)
         .zip(&mut outs)
-        .map(|(((data, _), &options), out)| Job { data, options, out })
+        .map(|(((data, _), &options), out)| Job { file: data.into(), options, out })
         .collect();
     let results = decoder.decode_batch(&mut jobs);
     for (i, (one, result)) in one.iter().zip(&results).enumerate() {

@@ -64,7 +64,7 @@ pub(crate) static IMAGE: OpDef = OpDef {
     kernel: kernel_image,
 };
 
-fn options(op: Op, channels: u32) -> DecodeOptions {
+fn options(op: Op, channels: u32) -> DecodeOptions<'static> {
     DecodeOptions { op, channels, ..Default::default() }
 }
 
@@ -124,7 +124,7 @@ fn infer_image(args: &[Arg], attrs: &Attrs) -> Specs {
     Ok(vec![Spec::tensor(image_dtype(attrs)?, shape)])
 }
 
-fn image_options(attrs: &Attrs) -> Result<DecodeOptions> {
+fn image_options(attrs: &Attrs) -> Result<DecodeOptions<'static>> {
     Ok(DecodeOptions {
         expand_animations: attrs.bool_or("expand_animations", true)?,
         ..options(Op::DecodeImage, channels(attrs)?)
@@ -132,7 +132,7 @@ fn image_options(attrs: &Attrs) -> Result<DecodeOptions> {
 }
 
 /// The options of `io.decode_png` or `io.decode_image` with these attributes, where they give uint8.
-pub(crate) fn uint8_options(op: &OpDef, attrs: &Attrs) -> Result<Option<DecodeOptions>> {
+pub(crate) fn uint8_options(op: &OpDef, attrs: &Attrs) -> Result<Option<DecodeOptions<'static>>> {
     let (dtype, options) = if op.name == PNG.name {
         (png_dtype(attrs)?, options(Op::DecodePng, channels(attrs)?))
     } else {
@@ -153,7 +153,7 @@ fn kernel_image(_: &[Arg], attrs: &Attrs) -> MadeKernel {
 }
 
 /// As TensorFlow has it: dtypes that the decoder does not give are made from uint16.
-fn decode_other(bytes: &[u8], options: &DecodeOptions, dtype: DType, out: &mut Outs<'_>) -> Result<()> {
+fn decode_other(bytes: &[u8], options: &DecodeOptions<'_>, dtype: DType, out: &mut Outs<'_>) -> Result<()> {
     let mut image = Image::<u16>::default();
     decode(bytes, options, Target::U16(&mut image)).map_err(|e| explain(image_error(e), bytes))?;
     let mut slot = Slot::new(out);

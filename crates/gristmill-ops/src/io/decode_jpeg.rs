@@ -39,6 +39,10 @@ pub(crate) static CROP: OpDef = OpDef {
     inputs: &[
         CONTENTS,
         ArgDef { name: "crop_window", doc: "int32 [4]: y, x, height and width in pixels of the result" },
+        ArgDef {
+            name: "restart_index*",
+            doc: "string scalar: what `io.jpeg_restart_index` gave for the file; saves work, values are the same",
+        },
     ],
     attrs: ATTRS,
     class: Class::Pure,
@@ -58,7 +62,7 @@ pub(crate) fn channels(attrs: &Attrs) -> Result<u32> {
 }
 
 /// The options of a decoding op of this file.
-pub(crate) fn options(attrs: &Attrs, op: Op) -> Result<DecodeOptions> {
+pub(crate) fn options(attrs: &Attrs, op: Op) -> Result<DecodeOptions<'static>> {
     let ratio = attrs.int_or("ratio", 1)?;
     let jpeg = JpegOptions {
         channels: channels(attrs)?,
@@ -68,6 +72,7 @@ pub(crate) fn options(attrs: &Attrs, op: Op) -> Result<DecodeOptions> {
         acceptable_fraction: attrs.float_or("acceptable_fraction", 1.0)? as f32,
         dct_method: DctMethod::from_name(&attrs.str_or("dct_method", String::new())?).map_err(image_error)?,
         crop: None,
+        restart_index: None,
     };
     if !matches!(ratio, 1 | 2 | 4 | 8) {
         return Err(Error::invalid(format!("ratio must be 1, 2, 4, or 8, got {ratio}")));
@@ -110,6 +115,13 @@ fn infer_crop(args: &[Arg], attrs: &Attrs) -> Specs {
             args[1].spec.shape()
         )));
     }
+    match &args[2..] {
+        [] => {}
+        [index] => check_contents(index, "restart_index")?,
+        more => {
+            return Err(Error::invalid(format!("expected at most one restart_index, found {}", more.len())));
+        }
+    }
     let options = options(attrs, Op::DecodeAndCropJpeg)?;
     let mut dims = image_shape(options.channels).dims().unwrap_or(&[]).to_vec();
     if let Some(t) = args[1].constant() {
@@ -125,6 +137,9 @@ fn kernel_crop(_: &[Arg], attrs: &Attrs) -> MadeKernel {
     kernel_of(move |_, inputs, out| {
         let mut options = options;
         options.jpeg.crop = Some(window(inputs[1].tensor()?)?);
+        if let Some(index) = inputs.get(2) {
+            options.jpeg.restart_index = Some(contents(index, "restart_index")?);
+        }
         decode_into(contents(&inputs[0], "contents")?, &options, DType::U8, out)
     })
 }
@@ -132,6 +147,7 @@ fn kernel_crop(_: &[Arg], attrs: &Attrs) -> MadeKernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::jpeg_header::RESTART_INDEX;
     use crate::testing::{attrs, eval, infer_err};
     use gristmill_image::jpeg::{EncodeOptions, encode};
     use gristmill_plan::{Attr, Draw, OpCx, Out, Outs, Scratch};
@@ -155,6 +171,28 @@ mod tests {
         assert_eq!(out[0].tensor().unwrap().dims(), &[5, 6, 3]);
         let smaller = attrs(&[("ratio", Attr::Int(2)), ("channels", Attr::Int(1))]);
         assert_eq!(eval(&OP, &[jpeg()], smaller).unwrap()[0].tensor().unwrap().dims(), &[8, 12, 1]);
+    }
+
+    #[test]
+    fn a_restart_index_changes_no_value() {
+        let pixels: Vec<u8> = (0..96 * 80 * 3).map(|i| (i * 31 % 251) as u8).collect();
+        let file: Value =
+            Tensor::string(encode(&pixels, 96, 80, 3, &EncodeOptions::default()).unwrap()).into();
+        let index = eval(&RESTART_INDEX, std::slice::from_ref(&file), Attrs::default()).unwrap().remove(0);
+        assert!(index.tensor().unwrap().as_strings()[0].len() > 20);
+        let window: Value = Tensor::vector(&[70i32, 30, 20, 25]).into();
+        let without = eval(&CROP, &[file.clone(), window.clone()], Attrs::default()).unwrap();
+        assert_eq!(without[0].tensor().unwrap().dims(), &[20, 25, 3]);
+        for index in [index, Tensor::string("").into(), Tensor::string("other bytes").into()] {
+            let inputs = [file.clone(), window.clone(), index];
+            assert_eq!(eval(&CROP, &inputs, Attrs::default()).unwrap(), without);
+        }
+        let e = infer_err(&CROP, &[file.clone(), window.clone(), window.clone()], Attrs::default());
+        assert!(e.contains("restart_index must be a string tensor"), "{e}");
+        let e = infer_err(&CROP, &[file.clone(), window, file.clone(), file], Attrs::default());
+        assert!(e.contains("at most one restart_index, found 2"), "{e}");
+        let e = eval(&RESTART_INDEX, &[Tensor::string("no image").into()], Attrs::default()).unwrap_err();
+        assert!(e.message().contains("look like text"), "{e}");
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub(crate) fn image_shape(channels: u32) -> PartialShape {
 /// Decodes into output 0 with samples of that dtype.
 pub(crate) fn decode_into(
     bytes: &[u8],
-    options: &DecodeOptions,
+    options: &DecodeOptions<'_>,
     dtype: DType,
     out: &mut Outs<'_>,
 ) -> Result<()> {

@@ -1,10 +1,10 @@
-//! `io.extract_jpeg_shape` and `io.is_jpeg`: what the first bytes say.
+//! `io.extract_jpeg_shape` and `io.is_jpeg`: what the first bytes say; `io.jpeg_restart_index`: where rows begin.
 
 use super::decoding::{CONTENTS, check_contents, contents, explain};
 use crate::image::common::{MadeKernel, Specs, dense, image_error, kernel_of};
 use gristmill_image::jpeg;
 use gristmill_plan::{Arg, ArgDef, Attrs, Class, OpDef};
-use gristmill_types::{DType, Error, PartialShape, Result, Shape, Spec};
+use gristmill_types::{DType, Error, PartialShape, Result, Shape, Spec, Tensor};
 
 pub(crate) static SHAPE: OpDef = OpDef {
     name: "io.extract_jpeg_shape",
@@ -28,6 +28,20 @@ pub(crate) static IS_JPEG: OpDef = OpDef {
     elementwise: true,
     infer: infer_is_jpeg,
     kernel: kernel_is_jpeg,
+};
+
+pub(crate) static RESTART_INDEX: OpDef = OpDef {
+    name: "io.jpeg_restart_index",
+    doc: "Makes an index of where a JPEG's rows begin, for `io.decode_and_crop_jpeg`.\n\nstring scalar, a hundredth of the \
+          file at most; empty where it would be of no use (progressive files, small ones, and those with restart markers). Fails for \
+          other formats and for damaged data.",
+    inputs: &[CONTENTS],
+    attrs: &[],
+    class: Class::Pure,
+    total: false,
+    elementwise: false,
+    infer: infer_restart_index,
+    kernel: kernel_restart_index,
 };
 
 fn output_type(attrs: &Attrs) -> Result<DType> {
@@ -73,11 +87,25 @@ fn kernel_is_jpeg(_: &[Arg], _: &Attrs) -> MadeKernel {
     })
 }
 
+fn infer_restart_index(args: &[Arg], _: &Attrs) -> Specs {
+    check_contents(&args[0], "contents")?;
+    Ok(vec![Spec::scalar(DType::String)])
+}
+
+fn kernel_restart_index(_: &[Arg], _: &Attrs) -> MadeKernel {
+    kernel_of(|_, inputs, out| {
+        let bytes = contents(&inputs[0], "contents")?;
+        let index = jpeg::restart_index(bytes).map_err(|e| explain(image_error(e), bytes))?;
+        out.put(0, Tensor::string(index));
+        Ok(())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::eval;
-    use gristmill_types::{Tensor, Value};
+    use gristmill_types::Value;
 
     #[test]
     fn headers() {

@@ -32,6 +32,7 @@ pub(crate) const OPS: &[&OpDef] = &[
     &encode_jpeg::OP,
     &encode_png::OP,
     &jpeg_header::IS_JPEG,
+    &jpeg_header::RESTART_INDEX,
     &jpeg_header::SHAPE,
     &read_file::OP,
     &tensor_proto::PARSE,

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use gristmill_image::jpeg;
 use gristmill_record::crc::{concat, crc32c, extend, mask};
 use gristmill_record::frame;
 use gristmill_types::{Error, Kind, Result};
@@ -33,6 +34,10 @@ const FILE_KEPT: usize = 64 << 10;
 const LIKELY_SIZE: usize = 500;
 /// Bytes behind an image and the features that follow it which may differ from what was likely, and the footer.
 const BEHIND: usize = 64;
+/// Restart indexes have less than one of so many bytes of a large file.
+const INDEX_SHARE: usize = 100;
+/// Bytes that making a restart index takes besides a copy of the image.
+const INDEX_ROOM: u64 = 512 << 10;
 /// The largest file that is packed: a record is held in memory as a whole, by readers too.
 const MAX_FILE_BYTES: u64 = 192 << 20;
 
@@ -181,9 +186,10 @@ impl<'a> Maker<'a> {
     /// A record whose file is read to where it most likely stands in it, and is moved if it does not.
     fn in_place(&mut self, row: usize, chunk: &mut Chunk, only_look: bool) -> Result<(), Refused> {
         let size = usize::try_from(self.job.listing.size(row)).unwrap_or(usize::MAX);
-        self.surround(row, LIKELY_SIZE, LIKELY_SIZE, size);
+        self.surround(row, (LIKELY_SIZE, LIKELY_SIZE), size, &[]);
         let before = frame::HEADER_BYTES + self.head.len();
-        let behind = self.tail.len() + BEHIND;
+        let index = if self.job.options.restart_index { size / INDEX_SHARE } else { 0 };
+        let behind = self.tail.len() + BEHIND + index;
         let place = chunk.end + before;
         let n = self.read(row, &mut chunk.buffer, place, behind)?;
         let contents = &chunk.buffer[place..place + n];
@@ -199,7 +205,9 @@ impl<'a> Maker<'a> {
             self.append(row, &anew, chunk);
             return Ok(());
         }
-        let length = self.surround(row, facts.height, facts.width, n);
+        let size = (facts.height, facts.width);
+        let index = self.restart_index(contents, size);
+        let length = self.surround(row, size, n, &index);
         let really = frame::HEADER_BYTES + self.head.len();
         if really != before {
             make_room(&mut chunk.buffer, chunk.end + really + n);
@@ -221,7 +229,9 @@ impl<'a> Maker<'a> {
     /// Appends the record of a changed image.
     fn append(&mut self, row: usize, changed: &Changed, chunk: &mut Chunk) {
         let n = changed.image.len();
-        let length = self.surround(row, changed.height, changed.width, n);
+        let size = (changed.height, changed.width);
+        let index = self.restart_index(&changed.image, size);
+        let length = self.surround(row, size, n, &index);
         let place = chunk.end + frame::HEADER_BYTES + self.head.len();
         make_room(&mut chunk.buffer, place + n);
         chunk.buffer[place..place + n].copy_from_slice(&changed.image);
@@ -248,9 +258,25 @@ impl<'a> Maker<'a> {
     }
 
     /// Prepares what stands before and behind the image in its record; gives the length of the whole.
-    fn surround(&mut self, row: usize, height: usize, width: usize, image_bytes: usize) -> usize {
-        let fields = Fields { row, height: height as i64, width: width as i64, image_bytes };
+    fn surround(
+        &mut self,
+        row: usize,
+        (height, width): (usize, usize),
+        image_bytes: usize,
+        restart_index: &[u8],
+    ) -> usize {
+        let (height, width) = (height as i64, width as i64);
+        let fields = Fields { row, height, width, image_bytes, restart_index };
         self.job.schema.around(&self.job.listing, &fields, &mut self.head, &mut self.tail)
+    }
+
+    /// Where the rows of an image begin, if that is asked for. None where there is no memory for it: it only saves time.
+    fn restart_index(&self, image: &[u8], size: (usize, usize)) -> Vec<u8> {
+        if !self.job.options.restart_index || !jpeg::is_jpeg(image) {
+            return Vec::new();
+        }
+        let room = self.memory.take(image.len() as u64 + INDEX_ROOM, Some(size));
+        room.map_or_else(|_| Vec::new(), |_room| jpeg::restart_index_or_none(image))
     }
 
     fn look(&mut self, contents: &[u8]) -> Result<Facts, Refused> {

@@ -16,6 +16,7 @@ enum Origin {
     Image,
     Label,
     LabelName,
+    RestartIndex,
     Width,
     Column(usize),
 }
@@ -28,13 +29,15 @@ pub(crate) struct Schema {
 
 /// What differs from record to record, beside the image.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fields {
+pub(crate) struct Fields<'a> {
     /// The file's place in the listing.
     pub(crate) row: usize,
     pub(crate) height: i64,
     pub(crate) width: i64,
     /// Bytes of the image.
     pub(crate) image_bytes: usize,
+    /// Where the image's rows begin, if records have that.
+    pub(crate) restart_index: &'a [u8],
 }
 
 enum Value<'a> {
@@ -43,8 +46,11 @@ enum Value<'a> {
     Cell(Scalars<'a>),
 }
 
+/// The name of the feature with a [`Fields::restart_index`].
+pub(crate) const RESTART_INDEX: &str = "restart_index";
+
 impl Schema {
-    pub(crate) fn new(listing: &Listing) -> Self {
+    pub(crate) fn new(listing: &Listing, restart_index: bool) -> Self {
         let own = [
             ("filename", Origin::Filename),
             ("height", Origin::Height),
@@ -54,6 +60,9 @@ impl Schema {
             ("width", Origin::Width),
         ];
         let mut features: Vec<_> = own.map(|(name, origin)| (name.to_owned(), origin)).into();
+        if restart_index {
+            features.push((RESTART_INDEX.to_owned(), Origin::RestartIndex));
+        }
         let columns = listing.cells.columns().iter().enumerate();
         features.extend(columns.map(|(i, column)| (column.name.clone(), Origin::Column(i))));
         features.sort_by(|(a, _), (b, _)| wire_order(a, b));
@@ -72,7 +81,7 @@ impl Schema {
                     };
                     (column.kind(), shape, column.optional())
                 }
-                Origin::Filename | Origin::Image | Origin::LabelName => {
+                Origin::Filename | Origin::Image | Origin::LabelName | Origin::RestartIndex => {
                     (CellKind::Bytes, Some(Vec::new()), false)
                 }
                 Origin::Height | Origin::Label | Origin::Width => (CellKind::Int, Some(Vec::new()), false),
@@ -94,7 +103,7 @@ impl Schema {
     pub(crate) fn around(
         &self,
         listing: &Listing,
-        fields: &Fields,
+        fields: &Fields<'_>,
         head: &mut Vec<u8>,
         tail: &mut Vec<u8>,
     ) -> usize {
@@ -132,12 +141,13 @@ fn entry_len(key: &str, feature: usize) -> usize {
 }
 
 /// The value of a feature other than the image; `None` where the record lacks it.
-fn value<'a>(listing: &'a Listing, fields: &Fields, origin: Origin) -> Option<Value<'a>> {
+fn value<'a>(listing: &'a Listing, fields: &Fields<'a>, origin: Origin) -> Option<Value<'a>> {
     let class = || &listing.classes[listing.class(fields.row)];
     Some(match origin {
         Origin::Filename => Value::Bytes(listing.path(fields.row)),
         Origin::Height => Value::Int(fields.height),
         Origin::Width => Value::Int(fields.width),
+        Origin::RestartIndex => Value::Bytes(fields.restart_index),
         Origin::Label => Value::Int(class().label),
         Origin::LabelName => Value::Bytes(&class().name),
         Origin::Column(column) => Value::Cell(listing.cells.get(fields.row, column)?),
@@ -165,7 +175,7 @@ fn payload(value: &Value<'_>) -> (usize, bool) {
     }
 }
 
-fn feature_len(listing: &Listing, fields: &Fields, origin: Origin) -> Option<usize> {
+fn feature_len(listing: &Listing, fields: &Fields<'_>, origin: Origin) -> Option<usize> {
     if origin == Origin::Image {
         return Some(field_len(field_len(fields.image_bytes)));
     }
@@ -236,10 +246,13 @@ mod tests {
         listing.cells = table.cells;
         listing.push(b"a/b.jpg", 0, None);
         listing.push(&[b'n'; 300], 0, None);
-        let schema = Schema::new(&listing);
         let (mut head, mut tail) = (Vec::new(), Vec::new());
-        for (row, image) in [(0, vec![7u8; 5]), (0, vec![]), (1, vec![9; 70_000])] {
-            let fields = Fields { row, height: 480, width: 6_000_000_000, image_bytes: image.len() };
+        for (row, image, indexed) in [(0, vec![7u8; 5], false), (0, vec![], true), (1, vec![9; 70_000], true)]
+        {
+            let schema = Schema::new(&listing, indexed);
+            let restart_index = &image[..image.len() / 100];
+            let fields =
+                Fields { row, height: 480, width: 6_000_000_000, image_bytes: image.len(), restart_index };
             let length = schema.around(&listing, &fields, &mut head, &mut tail);
             let mut map: FeatureMap = FeatureMap::new();
             map.insert("image".into(), text(&image));
@@ -248,6 +261,9 @@ mod tests {
             map.insert("height".into(), Feature::Ints(vec![480]));
             map.insert("width".into(), Feature::Ints(vec![6_000_000_000]));
             map.insert("filename".into(), text(listing.path(row)));
+            if indexed {
+                map.insert("restart_index".into(), text(restart_index));
+            }
             if row == 0 {
                 map.insert("a".into(), Feature::Ints(vec![1, -2, 300]));
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use gristmill_types::{Error, Result};
 
-use super::encode::Schema;
+use super::encode::{RESTART_INDEX, Schema};
 use super::hash;
 use super::listing::Listing;
 use super::options::{PackOptions, Recorded};
@@ -59,6 +59,12 @@ impl Job {
                 listing.len()
             )));
         }
+        let mut columns = listing.cells.columns().iter();
+        if options.restart_index && columns.any(|column| column.name == RESTART_INDEX) {
+            let words =
+                format!("the column '{RESTART_INDEX}' has the name of a feature that pack makes itself");
+            return Err(Error::invalid(words).hint("rename the column, or pack without restart indexes"));
+        }
         let shares: Vec<f64> = splits.iter().map(|s| s.share).collect();
         let split_of = split::assign(&listing, &shares, options.seed);
         let order = order(&listing, &split_of, options);
@@ -68,7 +74,7 @@ impl Job {
             recorded: options.recorded(),
             options: options.clone(),
             identity: listing.identity(),
-            schema: Schema::new(&listing),
+            schema: Schema::new(&listing, options.restart_index),
             splits,
             shards,
             order,

@@ -3,8 +3,8 @@
 //! The source is a folder of class folders or a manifest ([`manifest`]); the target is a folder that receives
 //! `NAME-00000-of-00016.tfrecord` and so on and, last, `dataset.json` ([`DatasetInfo`]). Every record is a
 //! `tf.train.Example` with the features `image` (the file's bytes, or a JPEG of the size asked for), `label` (int64),
-//! `label_name`, `height`, `width` (of the stored image) and `filename` (the path relative to the source), and those of
-//! the manifest's further columns.
+//! `label_name`, `height`, `width` (of the stored image) and `filename` (the path relative to the source), those of the
+//! manifest's further columns, and, if asked for, `restart_index` (where the rows of a JPEG begin).
 //!
 //! The bytes written depend on the source's names and contents and on the options alone: neither threads nor
 //! interruptions change them. A killed job is continued by running it again; the module `stage` says how. An image that

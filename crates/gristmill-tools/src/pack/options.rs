@@ -68,6 +68,9 @@ pub struct PackOptions {
     pub on_error: OnError,
     /// What happens to an image that lies on its side.
     pub exif: Exif,
+    /// Whether records get the feature `restart_index`: for JPEG images without restart markers what
+    /// `tf.io.jpeg_restart_index` gives, so that a part of them is decoded faster; for others no bytes.
+    pub restart_index: bool,
     /// Whether every image is decoded in full instead of having its header and its end looked at.
     pub check: bool,
     /// Number of threads; `None`: one per core available. It never changes the result.
@@ -95,6 +98,7 @@ impl Default for PackOptions {
             compression: Compression::None,
             on_error: OnError::default(),
             exif: Exif::default(),
+            restart_index: false,
             check: false,
             threads: None,
             overwrite: false,
@@ -166,6 +170,7 @@ impl PackOptions {
             compression: self.compression.name().to_owned(),
             on_error: self.on_error,
             exif: self.exif,
+            restart_index: self.restart_index,
             check: self.check,
         }
     }
@@ -196,6 +201,9 @@ pub struct Recorded {
     pub on_error: OnError,
     /// What happened to images that lie on their side.
     pub exif: Exif,
+    /// Whether records have an index of where a JPEG's rows begin.
+    #[serde(default)]
+    pub restart_index: bool,
     /// Whether every image was decoded.
     pub check: bool,
 }

@@ -63,8 +63,13 @@ pub(super) enum Link {
 /// What a chain works on.
 #[derive(Clone, Debug)]
 pub(super) enum Origin {
-    /// An encoded image, and the window of `io.decode_and_crop_jpeg`.
-    Encoded { contents: Given, options: DecodeOptions, window: Option<Given> },
+    /// An encoded image, and the window and the restart index of `io.decode_and_crop_jpeg`.
+    Encoded {
+        contents: Given,
+        options: DecodeOptions<'static>,
+        window: Option<Given>,
+        index: Option<Box<Given>>,
+    },
     /// A tensor.
     Image(Given),
 }
@@ -180,10 +185,14 @@ impl Reader<'_> {
         Some(decode_jpeg::options(&op.attrs, kind).ok().and_then(|o| self.encoded(op, o)))
     }
 
-    fn encoded(&self, op: &OpNode, options: DecodeOptions) -> Option<Origin> {
-        let window = op.inputs.get(1).map(|r| self.given(*r));
-        let window = if let Some(given) = window { Some(given?) } else { None };
-        Some(Origin::Encoded { contents: self.given(*op.inputs.first()?)?, options, window })
+    fn encoded(&self, op: &OpNode, options: DecodeOptions<'static>) -> Option<Origin> {
+        let mut given = op.inputs.iter().map(|r| self.given(*r)).collect::<Option<Vec<_>>>()?.into_iter();
+        Some(Origin::Encoded {
+            contents: given.next()?,
+            options,
+            window: given.next(),
+            index: given.next().map(Box::new),
+        })
     }
 
     /// Adds an op that works on `image`.

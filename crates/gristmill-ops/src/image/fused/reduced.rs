@@ -16,7 +16,7 @@ const CMYK: usize = 4;
 pub(super) fn run(
     chain: &Compiled,
     bytes: &[u8],
-    options: &JpegOptions,
+    options: &JpegOptions<'_>,
     (window, channels): (Window, usize),
     out: &mut Outs<'_>,
     work: &mut Work,

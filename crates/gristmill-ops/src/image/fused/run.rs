@@ -64,11 +64,14 @@ fn with_work(
                 _ => None,
             }
         }
-        Origin::Encoded { contents: given, options, window: crop } => {
+        Origin::Encoded { contents: given, options, window: crop, index } => {
             let bytes = contents(given.get(inputs), "contents").ok()?;
             let mut options = *options;
             if let Some(crop) = crop {
                 options.jpeg.crop = Some(decode_jpeg::window(crop.get(inputs).tensor().ok()?).ok()?);
+            }
+            if let Some(index) = index {
+                options.jpeg.restart_index = Some(contents(index.get(inputs), "restart_index").ok()?);
             }
             encoded(chain, bytes, &options, cx, inputs, out, work)
         }
@@ -78,7 +81,7 @@ fn with_work(
 fn encoded(
     chain: &Compiled,
     bytes: &[u8],
-    options: &DecodeOptions,
+    options: &DecodeOptions<'_>,
     cx: &mut OpCx<'_>,
     inputs: &[Value],
     out: &mut Outs<'_>,

@@ -410,6 +410,16 @@ fn the_crop_of_the_decoder_has_its_own_edges() {
         },
         &["io.decode_and_crop_jpeg+image.central_crop+image.resize"],
     );
+    // An index of where rows begin goes along.
+    same(
+        |f| {
+            let (x, window) = (f.0.input(0), f.ints(&[9, 17, 30, 41]));
+            let index = f.call("io.jpeg_restart_index", &[x], &[]);
+            let x = f.call("io.decode_and_crop_jpeg", &[x, window, index], &[]);
+            vec![f.resized(x, [22, 22])]
+        },
+        &["io.jpeg_restart_index", "io.decode_and_crop_jpeg+image.resize"],
+    );
     // A window outside fails as the op does.
     same(
         |f| {
