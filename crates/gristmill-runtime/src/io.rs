@@ -23,7 +23,8 @@ struct State {
     threads: usize,
 }
 
-/// The process's threads for reading: as many as there is work, each gone again when there is none.
+/// The process's threads for reading: as many as there is work and those who hand it in allow, each gone again when
+/// there is none.
 #[derive(Default)]
 struct Io {
     state: Mutex<State>,
