@@ -152,8 +152,8 @@ impl Builder {
     /// Appends strings `start..start + n` of others.
     pub fn extend(&mut self, from: &Strings, start: usize, n: usize) {
         let spans = &from.spans[start..start + n];
-        // Of several buffers most are in use: they are taken over together.
-        if (3..=n / 4).contains(&from.buffers.len()) {
+        // Most of a few buffers are in use: they are taken over together.
+        if from.buffers.len() <= n / 4 {
             let base = self.take_buffers(from);
             self.extend_shifted(spans, base);
             return;
@@ -173,10 +173,13 @@ impl Builder {
 
     /// Takes all buffers of others over; the number of the first one here.
     pub(crate) fn take_buffers(&mut self, from: &Strings) -> u32 {
+        let n = from.buffers.len();
+        let last = self.buffers.len().checked_sub(n).map(|at| &self.buffers[at..]);
+        if last.is_none_or(|last| !last.iter().zip(&from.buffers).all(|(a, b)| Arc::ptr_eq(a, b))) {
+            self.buffers.extend(from.buffers.iter().cloned());
+        }
         // There are fewer buffers than strings in memory.
-        let base = self.buffers.len() as u32;
-        self.buffers.extend(from.buffers.iter().cloned());
-        base
+        (self.buffers.len() - n) as u32
     }
 
     /// Appends strings whose buffers were taken over, the first as number `base`.
@@ -237,6 +240,11 @@ mod tests {
         let all: Vec<&[u8]> = (1..40).map(|i| joined.get(i)).collect();
         assert_eq!(all, (1..40).map(|i| &items[i * 3 % 5][..]).collect::<Vec<_>>());
         assert_eq!((joined.get(0), joined.buffers().len()), (&b"234"[..], 6));
+        let mut again = Builder::default();
+        again.extend(&joined, 1, 30);
+        again.extend(&joined, 0, 32);
+        let again = again.finish();
+        assert_eq!((again.get(0), again.get(30), again.buffers().len()), (joined.get(1), &b"234"[..], 6));
     }
 
     #[test]
