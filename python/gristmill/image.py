@@ -42,6 +42,7 @@ from gristmill.io._images import (
     encode_png,
     extract_jpeg_shape,
     is_jpeg,
+    jpeg_restart_index,
 )
 from gristmill.tensor import Tensor
 
@@ -71,6 +72,7 @@ __all__ = [
     "grayscale_to_rgb",
     "hsv_to_rgb",
     "is_jpeg",
+    "jpeg_restart_index",
     "pad_to_bounding_box",
     "per_image_standardization",
     "random_brightness",

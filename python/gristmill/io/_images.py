@@ -122,11 +122,11 @@ def jpeg_restart_index(contents: Any, name: str | None = None) -> Tensor:
         name: Accepted as elsewhere.
 
     Returns:
-        A string scalar, a hundredth of the file at most; empty where an index would be of no use
-        (progressive and small files, and those with restart markers).
+        A string scalar, about a hundredth of the file at most; empty where an index would be of no
+        use (progressive and small files, and those with restart markers).
 
     Raises:
-        InvalidArgumentError: If the bytes are no JPEG image, or damaged.
+        InvalidArgumentError: If the bytes are no JPEG image, or a baseline one that is damaged.
     """
     return _trace.tensor("io.jpeg_restart_index", [_bytes(contents)])
 

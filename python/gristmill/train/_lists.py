@@ -81,6 +81,7 @@ class Repeated(MutableSequence[Any]):
 
     def __delitem__(self, key: Any) -> None:
         del self._of._items[key]
+        self._of._touch()
 
     def __len__(self) -> int:
         return len(self._of._items)
@@ -95,10 +96,9 @@ class Repeated(MutableSequence[Any]):
 
     def extend(self, values: Iterable[Any]) -> None:
         """Appends values."""
-        new = self._of._checked(values)
-        if new:
-            self._of._items.extend(new)
-            self._of._touch()
+        self._of._items.extend(self._of._checked(values))
+        # Also by nothing: an empty list differs from none.
+        self._of._touch()
 
     def MergeFrom(self, other: Iterable[Any]) -> None:
         """Appends values."""
@@ -159,6 +159,29 @@ class ValueList:
         made._items = items
         return made
 
+    def CopyFrom(self, other: Any) -> None:
+        """Becomes a copy of another list of its type."""
+        if other is not self:
+            self._items.clear()
+            self.MergeFrom(other)
+
+    def MergeFrom(self, other: Any) -> None:
+        """Appends the values of another list of its type."""
+        if type(other) is not type(self):
+            raise TypeError(f"expected a {type(self).__name__}, found {type(other).__name__}")
+        self._items.extend(other._items.copy())
+        self._touch()
+
+    def SetInParent(self) -> None:
+        """Makes this the list that is set in its feature."""
+        self._touch()
+
+    def __copy__(self) -> Self:
+        return self._made(self._items.copy())
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self.__copy__()
+
     def _touch(self) -> None:
         if self._owner is not None:
             self._owner._set(self)
@@ -181,10 +204,11 @@ class ValueList:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return "".join(f"value: {_shown(v)}\n" for v in self._items)
+        return "".join(f"value: {shown(v)}\n" for v in self._items)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Returns a value as the text form has it."""
     if isinstance(value, bytes):
         escapes = {0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t", 0x22: '\\"', 0x27: "\\'", 0x5C: "\\\\"}
         text = [escapes.get(b) or (chr(b) if 0x20 <= b < 0x7F else f"\\{b:03o}") for b in value]
@@ -214,9 +238,19 @@ class FloatList(ValueList):
     _kind = "float"
     _check = staticmethod(check_float)
 
+    def __eq__(self, other: object) -> bool:
+        # As protobuf does, NaN counts as equal to itself.
+        return type(other) is FloatList and (
+            self._items == other._items
+            or [v if v == v else None for v in self._items]
+            == [v if v == v else None for v in other._items]
+        )
+
+    __hash__ = None
+
     @staticmethod
     def _checked(values: Any) -> list[Any]:
-        if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype in _NUMBERS:
+        if type(values) is np.ndarray and values.ndim == 1 and values.dtype in _NUMBERS:
             with np.errstate(over="ignore"):
                 # By way of float64, as each number alone.
                 rounded = values.astype(np.float64).astype(np.float32)
@@ -234,7 +268,7 @@ class Int64List(ValueList):
 
     @staticmethod
     def _checked(values: Any) -> list[Any]:
-        if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
+        if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "iu":
             values = values.tolist()
         items = list(values)
         whole = _only(items, (int,)) and (not items or -(2**63) <= min(items) <= max(items) < 2**63)

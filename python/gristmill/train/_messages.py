@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
-from gristmill.train._lists import BytesList, FloatList, Int64List, ValueList
+from gristmill.train._lists import BytesList, FloatList, Int64List, ValueList, shown
 
 Packed = Any
 """A feature as the native module takes it: ``None`` or (kind, values). Lists in what was packed are
@@ -58,10 +58,19 @@ class Message:
     def __deepcopy__(self: M, memo: object) -> M:
         return self.__copy__()
 
+    def _equals(self, other: Any) -> bool:
+        raise NotImplementedError
+
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._pack() == other._pack()
+        return type(other) is type(self) and self._equals(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def same_type(message: Any, other: Any) -> None:
+    """Refuses to merge a message of another type."""
+    if type(other) is not type(message):
+        raise TypeError(f"MergeFrom takes a {type(message).__name__}, found {type(other).__name__}")
 
 
 class Feature(Message):
@@ -73,7 +82,7 @@ class Feature(Message):
         int64_list: An `Int64List`.
     """
 
-    __slots__ = ("_list",)
+    __slots__ = ("_list", "_unset")
 
     def __init__(
         self,
@@ -82,6 +91,8 @@ class Feature(Message):
         int64_list: Int64List | None = None,
     ) -> None:
         self._list: ValueList | None = None
+        # Lists that were asked for and not written to yet.
+        self._unset: dict[str, ValueList] = {}
         if bytes_list is not None:
             self._take("bytes_list", bytes_list)
         if float_list is not None:
@@ -102,18 +113,19 @@ class Feature(Message):
         self._list = cls._made(given._items.copy())
 
     def _set(self, chosen: ValueList) -> None:
-        if self._list is not None:
-            self._list._owner = self
+        # The list that was set before stays with whoever holds it.
         self._list = chosen
         chosen._owner = None
+        self._unset.pop(_BY_KIND[chosen._kind][0], None)
 
     def _field(self, field: str) -> Any:
         cls = _FIELDS[field]
         if isinstance(self._list, cls):
             return self._list
-        empty = cls()
-        empty._owner = self
-        return empty
+        if field not in self._unset:
+            self._unset[field] = cls()
+            self._unset[field]._owner = self
+        return self._unset[field]
 
     @property
     def bytes_list(self) -> BytesList:
@@ -147,8 +159,7 @@ class Feature(Message):
 
     def ClearField(self, field_name: str) -> None:
         """Unsets that list."""
-        if self._list is not None and self.HasField(field_name):
-            self._list._owner = self
+        if self.HasField(field_name):
             self._list = None
 
     def _pack(self) -> Packed:
@@ -162,7 +173,23 @@ class Feature(Message):
             self._list = None
         else:
             kind, items = packed
-            self._list = _BY_KIND[kind][1]._made(items.copy())
+            field, cls = _BY_KIND[kind]
+            self._list = self._unset.pop(field, None) or cls._made([])
+            self._list._owner = None
+            self._list._items[:] = items
+
+    def MergeFrom(self, other: Any) -> None:
+        """Appends the values of another feature of the same kind, becomes one of another kind."""
+        same_type(self, other)
+        if other._list is None:
+            return
+        if self._list is not None and self._list._kind == other._list._kind:
+            self._list.MergeFrom(other._list)
+        else:
+            self._load(other._copied())
+
+    def _equals(self, other: Feature) -> bool:
+        return self._list == other._list
 
     def __repr__(self) -> str:
         return "" if self._list is None else block(self.WhichOneof("kind") or "", repr(self._list))
@@ -247,6 +274,8 @@ class _MapMessage(Message, Generic[M]):
         if not entries:
             return
         for key, value in entries.items():
+            if isinstance(value, Mapping):
+                value = self._value_class(**value)
             if not isinstance(value, self._value_class):
                 raise TypeError(
                     f"the value of {key!r} must be a {self._value_class.__name__}, found "
@@ -276,13 +305,21 @@ class _MapMessage(Message, Generic[M]):
 
     def MergeFrom(self, other: Any) -> None:
         """Takes over the entries of another message of its type."""
+        same_type(self, other)
         for key, packed in other._copied().items():
             self._map.get_or_create(key)._load(packed)
+        self._mark()
+
+    def _equals(self, other: _MapMessage[M]) -> bool:
+        mine, theirs = self._map, other._map
+        return mine._entries.keys() == theirs._entries.keys() and all(
+            mine._message(key) == theirs._message(key) for key in mine
+        )
 
     def __repr__(self) -> str:
         parts = []
         for key in sorted(self._map._entries):
-            inner = f'key: "{key}"\n' + block("value", repr(self._map._message(key)))
+            inner = f"key: {shown(key.encode())}\n" + block("value", repr(self._map._message(key)))
             parts.append(block(self._field, inner))
         return "".join(parts)
 
@@ -337,6 +374,14 @@ class FeatureList(Message):
         for step in packed:
             self._steps.add()._load(step)
 
+    def MergeFrom(self, other: Any) -> None:
+        """Appends copies of the steps of another list."""
+        same_type(self, other)
+        self._steps.extend(list(other._steps))
+
+    def _equals(self, other: FeatureList) -> bool:
+        return self._steps == other._steps
+
     def __repr__(self) -> str:
         return "".join(block("feature", repr(step)) for step in self._steps)
 
@@ -357,7 +402,17 @@ class Steps:
 
     def append(self, value: Feature) -> None:
         """Appends a copy of a feature."""
-        self.add().CopyFrom(value)
+        self.insert(len(self._items), value)
+
+    def insert(self, index: int, value: Feature) -> None:
+        """Inserts a copy of a feature before position ``index``."""
+        made = Feature()
+        made.CopyFrom(value)
+        self._items.insert(index, made)
+
+    def pop(self, index: int = -1) -> Feature:
+        """Removes a feature and returns it."""
+        return self._items.pop(index)
 
     def extend(self, values: Iterable[Feature]) -> None:
         """Appends copies of features."""
@@ -367,8 +422,18 @@ class Steps:
     def __getitem__(self, key: Any) -> Any:
         return self._items[key]
 
+    def __delitem__(self, key: Any) -> None:
+        del self._items[key]
+
     def __len__(self) -> int:
         return len(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Steps):
+            return self._items == other._items
+        return isinstance(other, (list, tuple)) and self._items == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __iter__(self) -> Iterator[Feature]:
         return iter(self._items)

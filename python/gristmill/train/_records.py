@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from gristmill import _native
-from gristmill.train._messages import FeatureLists, Features, Message, block
+from gristmill.train._messages import FeatureLists, Features, Message, block, same_type
 
 M = TypeVar("M", bound="_Root")
 _Part: TypeAlias = "Features | FeatureLists"
@@ -40,8 +40,11 @@ class _Root(Message):
     def ClearField(self, field_name: str) -> None:
         """Unsets that submessage."""
         if self.HasField(field_name):
-            self._parts[field_name].Clear()
-            self._parts[field_name]._map._written = False
+            self._parts[field_name] = self._types[field_name]()
+
+    def Clear(self) -> None:
+        """Becomes empty."""
+        self._parts = {name: cls() for name, cls in self._types.items()}
 
     def _pack(self) -> list[Any]:
         return [part._pack() if part._map._written else None for part in self._parts.values()]
@@ -90,10 +93,16 @@ class _Root(Message):
 
     def MergeFrom(self, other: Any) -> None:
         """Takes over what another message of its type has."""
+        same_type(self, other)
         for name, part in self._parts.items():
             if other.HasField(name):
                 part.MergeFrom(other._parts[name])
-                part._mark()
+
+    def _equals(self, other: _Root) -> bool:
+        return all(
+            self.HasField(name) == other.HasField(name) and part == other._parts[name]
+            for name, part in self._parts.items()
+        )
 
     def ByteSize(self) -> int:
         """Returns the number of bytes of the message."""
@@ -124,6 +133,7 @@ class Example(_Root):
         features: The `Features`.
     """
 
+    __slots__ = ()
     _types: ClassVar[dict[str, type[_Part]]] = {"features": Features}
 
     def __init__(self, features: Features | None = None) -> None:
@@ -150,6 +160,7 @@ class SequenceExample(_Root):
         feature_lists: The `FeatureLists`.
     """
 
+    __slots__ = ()
     _types: ClassVar[dict[str, type[_Part]]] = {
         "context": Features,
         "feature_lists": FeatureLists,

@@ -1,5 +1,6 @@
 """Messages of record files."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -200,3 +201,86 @@ def test_writing_to_a_list_makes_it_the_one_that_is_set():
     assert example.HasField("features")
     example.ClearField("features")
     assert (example.HasField("features"), example.SerializeToString()) == (False, b"")
+
+
+def test_an_empty_list_is_not_none():
+    message = train.Example()
+    message.features.feature["a"].int64_list.value.extend([])
+    assert message.SerializeToString() == bytes.fromhex("0a090a070a016112021a00")
+    for change in (
+        lambda f: f.float_list.value.extend([]),
+        lambda f: f.float_list.value.__delitem__(slice(None)),
+        lambda f: f.float_list.SetInParent(),
+        lambda f: f.float_list.CopyFrom(train.FloatList()),
+    ):
+        feature = train.Feature()
+        change(feature)
+        assert feature.WhichOneof("kind") == "float_list"
+    empty = train.Features()
+    message = train.Example()
+    message.features.MergeFrom(empty)
+    assert message.SerializeToString() == bytes.fromhex("0a00")
+
+
+def test_lists_that_are_held():
+    feature = train.Feature()
+    values = feature.int64_list.value
+    feature.int64_list.value.append(1)
+    values.append(2)
+    assert list(feature.int64_list.value) == [1, 2]
+    feature = train.Feature()
+    values = feature.int64_list.value
+    feature.CopyFrom(ints(1, 2, 3))
+    values.append(4)
+    assert list(feature.int64_list.value) == [1, 2, 3, 4]
+    feature = ints(1)
+    held = feature.int64_list
+    feature.float_list.value.append(0.5)
+    held.value.append(2)
+    assert feature.WhichOneof("kind") == "float_list"
+    feature = ints(1)
+    held = feature.int64_list
+    feature.ClearField("int64_list")
+    held.value.append(2)
+    assert feature.WhichOneof("kind") is None
+    message = example(a=ints(1))
+    features = message.features
+    message.Clear()
+    features.feature["b"].int64_list.value.append(1)
+    assert message.SerializeToString() == b""
+
+
+def test_equality_and_merging_of_parts():
+    nan = train.Feature(float_list=train.FloatList(value=[1.0, float("nan")]))
+    assert nan == train.Feature(float_list=train.FloatList(value=[1.0, float("nan")]))
+    assert nan != train.Feature(float_list=train.FloatList(value=[2.0, float("nan")]))
+    message = example(a=nan)
+    assert train.Example.FromString(message.SerializeToString()) == message
+    assert message != example(b=nan)
+    assert message != train.Example()
+    steps = train.FeatureList(feature=[ints(1), ints(2)])
+    assert steps.feature == train.FeatureList(feature=[ints(1), ints(2)]).feature
+    assert steps != train.FeatureList(feature=[ints(1)])
+    with pytest.raises(TypeError):
+        steps.feature.append("x")
+    steps.feature.insert(0, ints(0))
+    del steps.feature[1]
+    assert [list(f.int64_list.value) for f in steps.feature] == [[0], [2]]
+    steps.MergeFrom(train.FeatureList(feature=[ints(3)]))
+    assert list(steps.feature.pop().int64_list.value) == [3]
+    feature = ints(1)
+    feature.MergeFrom(ints(2))
+    assert list(feature.int64_list.value) == [1, 2]
+    feature.MergeFrom(nan)
+    assert feature.WhichOneof("kind") == "float_list"
+    with pytest.raises(TypeError):
+        train.Features().MergeFrom(train.FeatureLists())
+    values = ints(1).int64_list
+    other = copy.copy(values)
+    other.value.append(2)
+    assert list(values.value) == [1]
+    with pytest.raises(AttributeError):
+        message.label = 1
+    assert train.Features(feature={"a": {"int64_list": {"value": [1]}}}) == train.Features(
+        feature={"a": ints(1)}
+    )

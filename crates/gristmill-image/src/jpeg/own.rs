@@ -127,7 +127,7 @@ fn read_index(bytes: Option<&[u8]>, options: &Options) -> Option<RestartIndex> {
     options.region.and(bytes).and_then(RestartIndex::from_bytes)
 }
 
-/// An index of where the file's rows begin, as bytes: a hundredth of the file at most. None where it would be of no
+/// An index of where the file's rows begin, as bytes: about a hundredth of the file at most. None where it would be of no
 /// use: progressive and small files, those with restart markers, and those that are left to libjpeg-turbo.
 ///
 /// # Errors

@@ -38,7 +38,7 @@ fn bytes_and_back() {
     let mut small = example();
     small.entries = (1..=100).map(|i| Entry { bit: i * 16_000, previous: [i as i32 * 40; 4] }).collect();
     small.length = 300_000;
-    assert_eq!(small.to_bytes().len(), 4 + 8 + 5 + 100 * (2 + 3));
+    assert_eq!(small.to_bytes().len(), 4 + 8 + 5 + 100 * (2 + 3) + 1);
 }
 
 #[test]
@@ -48,6 +48,7 @@ fn the_format_stays() {
     assert_eq!(bytes[..4], head[..]);
     assert_eq!(bytes[12..17], [0xA0, 0x8D, 0x06, 3, 3]);
     assert_eq!(bytes[17..23], [0xE9, 0x07, 1, 126, 0x80, 0x01]);
+    assert_eq!(bytes.last(), Some(&1));
 }
 
 #[test]
@@ -78,6 +79,12 @@ fn other_bytes_are_none() {
     assert_eq!(with(&|i| i.length = 99_999), None);
     assert_eq!(with(&|i| i.length = u64::MAX), None);
     assert_eq!(with(&|i| i.entries[1] = i.entries[0]), None);
+    let long = |n: u64| {
+        let entries = (1..=n).map(|i| Entry { bit: i << 40, previous: [-1 << 30; 4] }).collect();
+        RestartIndex { length: u64::MAX / 8, entries, ..example() }.to_bytes()
+    };
+    assert!(RestartIndex::from_bytes(&long(8192)).is_some());
+    assert_eq!(RestartIndex::from_bytes(&long(40_000)), None);
 }
 
 #[test]

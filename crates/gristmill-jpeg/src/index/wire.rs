@@ -7,9 +7,13 @@ use crate::checksum::checksum;
 const MAGIC: [u8; 4] = *b"JRI\x01";
 /// Where the numbers begin.
 const NUMBERS: usize = MAGIC.len() + 8;
+/// What stands behind them: some libraries take zeros off the end of byte strings.
+const END: u8 = 1;
+/// More than numbers of the largest image take: 8,192 rows of five numbers, and three numbers before them.
+const MOST: usize = 8192 * (10 + 4 * 5) + 30;
 
 impl RestartIndex {
-    /// It as bytes, 5 to 8 for each entry as a rule and some 18 more.
+    /// It as bytes, 5 to 8 for each entry as a rule and some 19 more.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(NUMBERS + 16 + self.entries.len() * 10);
@@ -29,6 +33,7 @@ impl RestartIndex {
         // One checksum for both: when the numbers are damaged, it is that of no file.
         let sum = self.file ^ checksum(&out[NUMBERS..]);
         out[MAGIC.len()..NUMBERS].copy_from_slice(&sum.to_le_bytes());
+        out.push(END);
         out
     }
 
@@ -39,7 +44,11 @@ impl RestartIndex {
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(&MAGIC)?;
-        let (sum, mut rest) = rest.split_first_chunk::<8>()?;
+        let (sum, rest) = rest.split_first_chunk::<8>()?;
+        let (&END, mut rest) = rest.split_last()? else { return None };
+        if rest.len() > MOST {
+            return None;
+        }
         let file = u64::from_le_bytes(*sum) ^ checksum(rest);
         let length = take(&mut rest)?;
         let every = usize::try_from(take(&mut rest)?).ok().filter(|&n| n > 0)?;

@@ -32,9 +32,9 @@ pub(crate) static IS_JPEG: OpDef = OpDef {
 
 pub(crate) static RESTART_INDEX: OpDef = OpDef {
     name: "io.jpeg_restart_index",
-    doc: "Makes an index of where a JPEG's rows begin, for `io.decode_and_crop_jpeg`.\n\nstring scalar, a hundredth of the \
+    doc: "Makes an index of where a JPEG's rows begin, for `io.decode_and_crop_jpeg`.\n\nstring scalar, about a hundredth of the \
           file at most; empty where it would be of no use (progressive files, small ones, and those with restart markers). Fails for \
-          other formats and for damaged data.",
+          other formats and for damaged baseline files.",
     inputs: &[CONTENTS],
     attrs: &[],
     class: Class::Pure,

@@ -69,7 +69,8 @@ pub struct PackOptions {
     /// What happens to an image that lies on its side.
     pub exif: Exif,
     /// Whether records get the feature `restart_index`: for JPEG images without restart markers what
-    /// `tf.io.jpeg_restart_index` gives, so that a part of them is decoded faster; for others no bytes.
+    /// `tf.io.jpeg_restart_index` gives, so that a part of them is decoded faster; for others, and for files too large
+    /// for the memory that packing takes, no bytes.
     pub restart_index: bool,
     /// Whether every image is decoded in full instead of having its header and its end looked at.
     pub check: bool,
