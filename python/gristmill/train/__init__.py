@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from gristmill._absent import lookup as _lookup
 from gristmill.train._lists import BytesList, FloatList, Int64List
-from gristmill.train._messages import Feature, FeatureList, FeatureLists, Features
+from gristmill.train._messages import Feature, Features
 from gristmill.train._records import Example, SequenceExample
+from gristmill.train._sequences import FeatureList, FeatureLists
 
 __all__ = [
     "BytesList",

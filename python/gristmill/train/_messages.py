@@ -1,8 +1,8 @@
-"""The messages: Feature, Features, FeatureList(s), Example, SequenceExample."""
+"""The messages of a single record: Feature and Features."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from gristmill.train._lists import BytesList, FloatList, Int64List, ValueList, shown
@@ -262,7 +262,7 @@ class MessageMap(Mapping[str, M], Generic[M]):
         return repr({key: self._message(key) for key in self._entries})
 
 
-class _MapMessage(Message, Generic[M]):
+class MapMessage(Message, Generic[M]):
     """A message that is one map."""
 
     __slots__ = ("_map",)
@@ -310,7 +310,7 @@ class _MapMessage(Message, Generic[M]):
             self._map.get_or_create(key)._load(packed)
         self._mark()
 
-    def _equals(self, other: _MapMessage[M]) -> bool:
+    def _equals(self, other: MapMessage[M]) -> bool:
         mine, theirs = self._map, other._map
         return mine._entries.keys() == theirs._entries.keys() and all(
             mine._message(key) == theirs._message(key) for key in mine
@@ -324,7 +324,7 @@ class _MapMessage(Message, Generic[M]):
         return "".join(parts)
 
 
-class Features(_MapMessage[Feature]):
+class Features(MapMessage[Feature]):
     """Features by key.
 
     Args:
@@ -341,122 +341,4 @@ class Features(_MapMessage[Feature]):
     @property
     def feature(self) -> MessageMap[Feature]:
         """The features by key."""
-        return self._map
-
-
-class FeatureList(Message):
-    """The features of the steps of a sequence.
-
-    Args:
-        feature: A list of `Feature`.
-    """
-
-    __slots__ = ("_steps",)
-
-    def __init__(self, feature: Iterable[Feature] | None = None) -> None:
-        self._steps = Steps()
-        for step in feature or ():
-            self._steps.append(step)
-
-    @property
-    def feature(self) -> Steps:
-        """The features of the steps."""
-        return self._steps
-
-    def _pack(self) -> list[Packed]:
-        return [step._pack() for step in self._steps]
-
-    def _copied(self) -> list[Packed]:
-        return [step._copied() for step in self._steps]
-
-    def _load(self, packed: Iterable[Packed]) -> None:
-        self._steps._items.clear()
-        for step in packed:
-            self._steps.add()._load(step)
-
-    def MergeFrom(self, other: Any) -> None:
-        """Appends copies of the steps of another list."""
-        same_type(self, other)
-        self._steps.extend(list(other._steps))
-
-    def _equals(self, other: FeatureList) -> bool:
-        return self._steps == other._steps
-
-    def __repr__(self) -> str:
-        return "".join(block("feature", repr(step)) for step in self._steps)
-
-
-class Steps:
-    """The list of a `FeatureList`."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self) -> None:
-        self._items: list[Feature] = []
-
-    def add(self, **fields: Any) -> Feature:
-        """Appends a new feature and returns it."""
-        made = Feature(**fields)
-        self._items.append(made)
-        return made
-
-    def append(self, value: Feature) -> None:
-        """Appends a copy of a feature."""
-        self.insert(len(self._items), value)
-
-    def insert(self, index: int, value: Feature) -> None:
-        """Inserts a copy of a feature before position ``index``."""
-        made = Feature()
-        made.CopyFrom(value)
-        self._items.insert(index, made)
-
-    def pop(self, index: int = -1) -> Feature:
-        """Removes a feature and returns it."""
-        return self._items.pop(index)
-
-    def extend(self, values: Iterable[Feature]) -> None:
-        """Appends copies of features."""
-        for value in values:
-            self.append(value)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self._items[key]
-
-    def __delitem__(self, key: Any) -> None:
-        del self._items[key]
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Steps):
-            return self._items == other._items
-        return isinstance(other, (list, tuple)) and self._items == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __iter__(self) -> Iterator[Feature]:
-        return iter(self._items)
-
-    def __repr__(self) -> str:
-        return repr(self._items)
-
-
-class FeatureLists(_MapMessage[FeatureList]):
-    """Feature lists by key.
-
-    Args:
-        feature_list: A dict from key to `FeatureList`.
-    """
-
-    __slots__ = ()
-    _value_class = FeatureList
-    _field = "feature_list"
-
-    def __init__(self, feature_list: Mapping[str, FeatureList] | None = None) -> None:
-        super().__init__(feature_list)
-
-    @property
-    def feature_list(self) -> MessageMap[FeatureList]:
-        """The feature lists by key."""
         return self._map

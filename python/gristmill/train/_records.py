@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from gristmill import _native
-from gristmill.train._messages import FeatureLists, Features, Message, block, same_type
+from gristmill.train._messages import Features, Message, block, same_type
+from gristmill.train._sequences import FeatureLists
 
 M = TypeVar("M", bound="_Root")
 _Part: TypeAlias = "Features | FeatureLists"
