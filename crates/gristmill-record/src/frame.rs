@@ -259,6 +259,27 @@ mod tests {
         assert_eq!((find_header(&[]), find_header(&[0; 11])), (None, None));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn the_first_header_is_that_of_a_search_at_every_place(
+            pieces in proptest::collection::vec((0usize..6, 0u64..3, 0usize..20), 0..12),
+        ) {
+            let mut bytes = Vec::new();
+            for (kind, length, n) in pieces {
+                match kind {
+                    0 => bytes.extend(header(length << (n * 31 / 20))),
+                    1 => bytes.extend(&header(length)[..n.min(HEADER_BYTES)]),
+                    2 => bytes.extend(header(length << 32)),
+                    3 => bytes.extend(std::iter::repeat_n(length as u8, n)),
+                    _ => bytes.extend(std::iter::repeat_n(0, n)),
+                }
+            }
+            let holds = |window: &[u8]| parse_header(window.try_into().unwrap(), 0).is_ok_and(|n| n < 1 << 32);
+            let first = bytes.windows(HEADER_BYTES).position(holds);
+            proptest::prop_assert_eq!(find_header(&bytes), first);
+        }
+    }
+
     #[test]
     fn bytes_of_small_files() {
         let empty = [0, 0, 0, 0, 0, 0, 0, 0, 0x29, 3, 0x98, 7, 0xd8, 0xea, 0x82, 0xa2];
