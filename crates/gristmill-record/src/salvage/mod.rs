@@ -12,7 +12,7 @@ mod window;
 use std::io::{self, Read};
 
 use crate::crc;
-use crate::frame::{FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, parse_header};
+use crate::frame::{FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, find_header, parse_header};
 use crate::reader::Lost;
 
 use prefix::Prefix;
@@ -117,18 +117,16 @@ impl<R: Read> Salvager<R> {
                 self.at += bytes.len() as u64;
                 return None;
             }
-            let mut headers = bytes.windows(HEADER_BYTES).enumerate();
-            let found = headers.find_map(|(at, window)| {
-                let header = window.try_into().expect("windows have that size");
-                let length = parse_header(header, 0).ok()?;
-                (length <= self.max_record_bytes).then_some((at, length))
-            });
-            let Some((at, length)) = found else {
+            let Some(at) = find_header(bytes, usize::MAX) else {
                 self.at += (bytes.len() - (HEADER_BYTES - 1)) as u64;
                 continue;
             };
+            let length = bytes[at..].first_chunk().and_then(|header| parse_header(header, 0).ok());
+            let length = length.filter(|&n| n <= self.max_record_bytes);
             self.at += at as u64;
-            if self.payload_holds(length) {
+            if let Some(length) = length
+                && self.payload_holds(length)
+            {
                 // Fits: the window holds that many bytes.
                 return Some((self.at, length as usize));
             }

@@ -32,6 +32,8 @@ const RECORDS: u64 = 8;
 /// A wait that tells of a slow drive if the thread that read was asleep meanwhile: what lies in the page cache is there
 /// at once, and more of it under way would only leave the processor's cache.
 const SLOW: Duration = Duration::from_millis(2);
+/// Runs of zeros that are looked at for a header: beyond that the walk from the known end costs less.
+const RUNS: usize = 4096;
 /// Parts under way: at least, and at most.
 const SHALLOW: usize = 3;
 const DEEPEST: usize = 16;
@@ -255,7 +257,7 @@ impl File {
         let alike = (from - self.origin).next_multiple_of(self.each) - (from - self.origin);
         let at = usize::try_from(alike).ok().filter(|&at| at < bytes.len());
         let is_header = |&at: &usize| bytes[at..].first_chunk().is_some_and(|h| parse_header(h, 0).is_ok());
-        at.filter(is_header).or_else(|| find_header(bytes))
+        at.filter(is_header).or_else(|| find_header(bytes, RUNS))
     }
 
     /// The part whose first frame begins at `begin`.
