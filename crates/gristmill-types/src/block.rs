@@ -1,6 +1,6 @@
 //! Blocks: consecutive elements as columns.
 
-use crate::{Error, Key, Result, Tensor, Value};
+use crate::{Error, Key, Pick, Result, Tensor, Value};
 use std::sync::Arc;
 
 /// One component of the elements of a block.
@@ -286,11 +286,9 @@ impl Block {
         let width = parts.first().map_or(0, |p| p.columns.len());
         let rows = |c: usize| parts.iter().flat_map(move |p| (0..p.len).map(move |i| p.columns[c].get(i)));
         let columns = (0..width).map(|c| Column::Varied(rows(c).collect())).collect();
-        let ids = if parts.iter().all(|p| matches!(p.ids, Ids::None)) {
-            Ids::None
-        } else {
-            Ids::List(parts.iter().flat_map(|p| (0..p.len).map(|i| p.ids.get(i))).collect())
-        };
+        let whole = |(source, p): (usize, &Self)| Pick { source, start: 0, len: p.len };
+        let picks: Vec<Pick> = parts.iter().enumerate().map(whole).collect();
+        let ids = Ids::woven(&parts.iter().map(|p| &p.ids).collect::<Vec<_>>(), &picks);
         Self { len: parts.iter().map(|p| p.len).sum(), columns, ids, failed }
     }
 

@@ -1,7 +1,7 @@
 //! Dense tensors over shared memory.
 
 use crate::elements::{self, as_bytes, cast_slice};
-use crate::{Buffer, Bytes, DType, Element, Error, Result, Shape, Strings};
+use crate::{Buffer, Bytes, DType, Element, Error, Pick, Result, Shape, Strings};
 use std::sync::Arc;
 
 /// Plain tensors of at most this many bytes hold them inline.
@@ -256,17 +256,7 @@ impl Tensor {
     /// # Panics
     /// If the tensor is a scalar or a position is not one of its rows.
     pub fn gather_rows(&self, at: &[usize]) -> Result<Self> {
-        let shape = self.shape.row().prepend(at.len())?;
-        if self.dtype == DType::String {
-            let rows: Vec<Self> = at.iter().map(|&i| self.rows(i, 1)).collect();
-            return Self::concat_strings(shape, &rows.iter().collect::<Vec<_>>());
-        }
-        let n = self.shape.row().count() * self.dtype.size();
-        let mut buffer = Buffer::recycled(n * at.len());
-        for (&i, out) in at.iter().zip(buffer.as_mut_slice().chunks_exact_mut(n.max(1))) {
-            out.copy_from_slice(&self.bytes()[i * n..(i + 1) * n]);
-        }
-        Self::from_buffer(self.dtype, shape, buffer)
+        Self::woven(self, &[self], &Pick::runs(at))
     }
 
     /// The same elements under another shape, sharing memory.

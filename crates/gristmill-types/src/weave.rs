@@ -7,16 +7,55 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pick {
     /// Which block.
-    pub source: u32,
+    pub source: usize,
     /// Its first element.
-    pub start: u32,
+    pub start: usize,
     /// How many.
-    pub len: u32,
+    pub len: usize,
 }
 
 impl Pick {
+    /// Elements of the first block, in this order.
+    pub(crate) fn runs(at: &[usize]) -> Vec<Self> {
+        let mut runs: Vec<Self> = Vec::new();
+        for &i in at {
+            match runs.last_mut() {
+                Some(last) if last.start + last.len == i => last.len += 1,
+                _ => runs.push(Self { source: 0, start: i, len: 1 }),
+            }
+        }
+        runs
+    }
+
     fn rows(self) -> std::ops::Range<usize> {
-        self.start as usize..(self.start + self.len) as usize
+        self.start..self.start + self.len
+    }
+}
+
+impl Tensor {
+    /// The picked rows of tensors that are alike but for the number of their rows, copied (strings share memory);
+    /// `first` is one of the tensors.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if they are too many to be addressed.
+    ///
+    /// # Panics
+    /// If they are scalars, or not that many.
+    pub(crate) fn woven(first: &Self, tensors: &[&Self], picks: &[Pick]) -> Result<Self> {
+        let shape = first.shape().row().prepend(picks.iter().map(|p| p.len).sum())?;
+        let each = first.shape().row().count();
+        if first.dtype() == DType::String {
+            return Self::woven_strings(shape, tensors, picks, each);
+        }
+        let each = each * first.dtype().size();
+        let mut buffer = Buffer::recycled(shape.count() * first.dtype().size());
+        let mut at = 0;
+        for p in picks {
+            let (from, n) = (p.start * each, p.len * each);
+            buffer.as_mut_slice()[at..at + n].copy_from_slice(&tensors[p.source].bytes()[from..from + n]);
+            at += n;
+        }
+        Self::from_buffer(first.dtype(), shape, buffer)
     }
 }
 
@@ -27,33 +66,38 @@ impl Block {
     /// # Errors
     /// `Internal` if memory cannot be laid out.
     pub fn woven(sources: &[Arc<Self>], picks: &[Pick]) -> Result<Self> {
-        let len = picks.iter().map(|p| p.len as usize).sum();
+        let len = picks.iter().map(|p| p.len).sum();
         let width = sources.first().map_or(0, |s| s.columns.len());
         let columns = (0..width)
             .map(|c| {
                 let columns: Vec<&Column> = sources.iter().map(|s| &s.columns[c]).collect();
-                column(&columns, picks, len)
+                column(&columns, picks)
             })
             .collect::<Result<_>>()?;
-        Ok(Self::new(len, columns, ids(sources, picks)))
+        let sources: Vec<&Ids> = sources.iter().map(|s| &s.ids).collect();
+        Ok(Self::new(len, columns, Ids::woven(&sources, picks)))
     }
 }
 
-fn ids(sources: &[Arc<Block>], picks: &[Pick]) -> Ids {
-    if sources.iter().all(|s| matches!(s.ids, Ids::None)) {
-        return Ids::None;
+impl Ids {
+    /// The ids of the picked elements.
+    pub(crate) fn woven(sources: &[&Self], picks: &[Pick]) -> Self {
+        if sources.iter().all(|ids| matches!(ids, Self::None)) {
+            return Self::None;
+        }
+        if sources.iter().any(|ids| matches!(ids, Self::List(_))) {
+            // A list is not shared: only what was picked is taken from it.
+            let all = picks.iter().flat_map(|p| p.rows().map(|row| sources[p.source].get(row)));
+            return Self::List(all.collect());
+        }
+        // Blocks have a few thousand elements at most.
+        let rows = picks.iter().flat_map(|p| p.rows().map(|row| (p.source as u32, row as u32)));
+        let sources = Arc::new(sources.iter().map(|&ids| ids.clone()).collect());
+        Self::Woven { sources, rows: rows.collect(), at: 0 }
     }
-    if sources.iter().any(|s| matches!(s.ids, Ids::List(_))) {
-        // A list is not shared: only what was picked is taken from it.
-        let all = picks.iter().flat_map(|p| p.rows().map(|row| sources[p.source as usize].ids.get(row)));
-        return Ids::List(all.collect());
-    }
-    let rows = picks.iter().flat_map(|p| p.rows().map(|row| (p.source, row as u32)));
-    let sources = Arc::new(sources.iter().map(|s| s.ids.clone()).collect());
-    Ids::Woven { sources, rows: rows.collect(), at: 0 }
 }
 
-fn column(columns: &[&Column], picks: &[Pick], len: usize) -> Result<Column> {
+fn column(columns: &[&Column], picks: &[Pick]) -> Result<Column> {
     let mut tensors = Vec::with_capacity(columns.len());
     for column in columns {
         if let Column::Uniform(t) = column {
@@ -64,30 +108,11 @@ fn column(columns: &[&Column], picks: &[Pick], len: usize) -> Result<Column> {
         && tensors.len() == columns.len()
         && rest.iter().all(|t| t.dtype() == first.dtype() && t.dims()[1..] == first.dims()[1..])
     {
-        return Ok(Column::Uniform(tensor(first, &tensors, picks, len)?));
+        return Ok(Column::Uniform(Tensor::woven(first, &tensors, picks)?));
     }
     let values: Vec<Value> =
-        picks.iter().flat_map(|p| p.rows().map(|row| columns[p.source as usize].get(row))).collect();
+        picks.iter().flat_map(|p| p.rows().map(|row| columns[p.source].get(row))).collect();
     Ok(Column::from_values(values))
-}
-
-/// Rows of tensors that are alike but for their number; `first` is one of them.
-fn tensor(first: &Tensor, tensors: &[&Tensor], picks: &[Pick], len: usize) -> Result<Tensor> {
-    let shape = first.shape().row().prepend(len)?;
-    let each = first.shape().row().count();
-    if first.dtype() == DType::String {
-        return Tensor::woven_strings(shape, tensors, picks, each);
-    }
-    let each = each * first.dtype().size();
-    let mut buffer = Buffer::recycled(len * each);
-    let mut at = 0;
-    for p in picks {
-        let (from, n) = (p.start as usize * each, p.len as usize * each);
-        buffer.as_mut_slice()[at..at + n]
-            .copy_from_slice(&tensors[p.source as usize].bytes()[from..from + n]);
-        at += n;
-    }
-    Tensor::from_buffer(first.dtype(), shape, buffer)
 }
 
 #[cfg(test)]
@@ -95,7 +120,7 @@ mod tests {
     use super::*;
     use crate::{Bytes, Id, Key, Origin, Shape, Strings};
 
-    fn pick(source: u32, start: u32, len: u32) -> Pick {
+    fn pick(source: usize, start: usize, len: usize) -> Pick {
         Pick { source, start, len }
     }
 
@@ -158,6 +183,12 @@ mod tests {
         assert_eq!(t.spans().unwrap().0.buffers().len(), 3);
         let Ids::List(ids) = &woven.ids else { panic!("lists make a list") };
         assert_eq!(ids.iter().map(|id| id.key).collect::<Vec<_>>(), [Key(7), Key(0), Key(99)]);
+    }
+
+    #[test]
+    fn neighbours_are_one_pick() {
+        assert_eq!(Pick::runs(&[4, 5, 6, 6, 1, 2]), [pick(0, 4, 3), pick(0, 6, 1), pick(0, 1, 2)]);
+        assert_eq!(Pick::runs(&[]), []);
     }
 
     #[test]

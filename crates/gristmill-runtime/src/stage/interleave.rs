@@ -238,7 +238,7 @@ struct Several {
     /// The blocks that they are of.
     blocks: Vec<Arc<Block>>,
     /// Which of the blocks the last turn of each slot was of.
-    last: Vec<Option<u32>>,
+    last: Vec<Option<usize>>,
     picks: Vec<Pick>,
     len: usize,
     failed: Option<Error>,
@@ -255,15 +255,13 @@ impl Several {
         if n == 0 {
             return;
         }
-        let known = self.last[turn.slot].filter(|&i| Arc::ptr_eq(&self.blocks[i as usize], &turn.block));
+        let known = self.last[turn.slot].filter(|&i| Arc::ptr_eq(&self.blocks[i], &turn.block));
         let source = known.unwrap_or_else(|| {
             self.blocks.push(turn.block);
-            // As many as turns at most, of which a block takes a few hundred.
-            self.blocks.len() as u32 - 1
+            self.blocks.len() - 1
         });
         self.last[turn.slot] = Some(source);
-        // Blocks have a few thousand elements at most.
-        self.picks.push(Pick { source, start: turn.start as u32, len: n as u32 });
+        self.picks.push(Pick { source, start: turn.start, len: n });
         self.len += n;
     }
 

@@ -99,16 +99,16 @@ impl Tensor {
     /// # Errors
     /// `InvalidArgument` if there are not as many as the shape has.
     pub(crate) fn woven_strings(shape: Shape, parts: &[&Self], picks: &[Pick], each: usize) -> Result<Self> {
-        let places = |p: &Pick| (p.start as usize * each, p.len as usize * each);
+        let places = |p: &Pick| (p.start * each, p.len * each);
         let spans = || {
             let mut wanted = vec![0; parts.len()];
-            picks.iter().for_each(|p| wanted[p.source as usize] += places(p).1);
+            picks.iter().for_each(|p| wanted[p.source] += places(p).1);
             let mut out = Builder::default();
             let parts: Vec<_> =
                 parts.iter().zip(wanted).map(|(part, n)| part.woven_part(&mut out, n)).collect();
             for p in picks {
                 let (at, n) = places(p);
-                match &parts[p.source as usize] {
+                match &parts[p.source] {
                     Part::Whole(spans, base) => out.extend_shifted(&spans[at..at + n], *base),
                     Part::Some(store, start) => out.extend(store, start + at, n),
                     Part::Items(items) => items[at..at + n].iter().try_for_each(|item| out.push(item))?,
@@ -121,7 +121,7 @@ impl Tensor {
         }
         let rows = picks.iter().flat_map(|p| {
             let (at, n) = places(p);
-            parts[p.source as usize].as_strings()[at..at + n].iter().cloned()
+            parts[p.source].as_strings()[at..at + n].iter().cloned()
         });
         Self::strings(shape, rows.collect())
     }
