@@ -96,6 +96,13 @@ pub(crate) fn accounted() -> u64 {
     ACCOUNTED.get()
 }
 
+/// Puts to account what is not yet there of the time since `start`, when [`accounted`] was `before`; how much that is.
+fn beside(start: Instant, before: u64) -> u64 {
+    let (ns, counted) = (nanos(start), accounted().wrapping_sub(before));
+    ACCOUNTED.set(before.wrapping_add(ns.max(counted)));
+    ns.saturating_sub(counted)
+}
+
 impl StageStats {
     /// Counters of a stage of that name.
     pub fn new(name: &str) -> Self {
@@ -140,9 +147,7 @@ impl StageStats {
     /// Counts busy time since `start`, but for what was put to any account since [`accounted`] was
     /// `before`.
     pub(crate) fn busy_beside(&self, start: Instant, before: u64) {
-        let (ns, counted) = (nanos(start), accounted().wrapping_sub(before));
-        self.busy_ns.fetch_add(ns.saturating_sub(counted), Relaxed);
-        ACCOUNTED.set(before.wrapping_add(ns.max(counted)));
+        self.busy_ns.fetch_add(beside(start, before), Relaxed);
     }
 
     /// Counts waiting time since `start`.
@@ -154,9 +159,7 @@ impl StageStats {
 
     /// Counts waiting time since `start`, but for what was put to any account since [`accounted`] was `before`.
     pub(crate) fn wait_beside(&self, start: Instant, before: u64) {
-        let (ns, counted) = (nanos(start), accounted().wrapping_sub(before));
-        self.wait_ns.fetch_add(ns.saturating_sub(counted), Relaxed);
-        ACCOUNTED.set(before.wrapping_add(ns.max(counted)));
+        self.wait_ns.fetch_add(beside(start, before), Relaxed);
     }
 
     /// Counts how much of the room for work ahead was filled when the reader came.
