@@ -4,7 +4,7 @@ use crate::error::{guarded, invalid, to_py};
 use crate::{array_struct, dlpack, memory, spec};
 use gristmill_types::{Bytes, DType, PartialShape, Ragged, Shape, Sparse, Tensor, Value};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::sync::Arc;
 
 /// A value. Views of its memory keep it alive.
@@ -239,37 +239,8 @@ impl PyValue {
         Ok((wrap(&r.flat_values), r.row_splits.iter().map(wrap).collect()))
     }
 
-    /// NumPy's array interface, version 3; bfloat16 appears as uint16. The view may be written only
-    /// where nobody else holds the memory.
-    #[getter]
-    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let t = self.dense()?;
-        let typestr = match t.dtype() {
-            DType::Bool => "|b1",
-            DType::U8 => "|u1",
-            DType::I8 => "|i1",
-            DType::U16 | DType::BF16 => "<u2",
-            DType::U32 => "<u4",
-            DType::U64 => "<u8",
-            DType::I16 => "<i2",
-            DType::I32 => "<i4",
-            DType::I64 => "<i8",
-            DType::F16 => "<f2",
-            DType::F32 => "<f4",
-            DType::F64 => "<f8",
-            DType::String => {
-                return Err(pyo3::exceptions::PyAttributeError::new_err("__array_interface__"));
-            }
-        };
-        let out = PyDict::new(py);
-        out.set_item("version", 3)?;
-        out.set_item("shape", PyTuple::new(py, t.dims())?)?;
-        out.set_item("typestr", typestr)?;
-        out.set_item("data", (t.bytes().as_ptr() as usize, !exclusive(t)))?;
-        Ok(out)
-    }
-
-    /// The same as a C structure, for NumPy.
+    /// NumPy's array interface, as a C structure; bfloat16 appears as uint16. The view may be written only where nobody
+    /// else holds the memory.
     #[getter]
     fn __array_struct__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let t = self.dense()?;

@@ -44,7 +44,7 @@ def test_array_interface_and_dlpack_share_memory_and_agree(dtype, shape):
     t = fresh(want)
     array = np.asarray(t._value)
     assert array.dtype == want.dtype and array.shape == shape and (array == want).all()
-    interface = t._value.__array_interface__
+    interface = np.asarray(t._value).__array_interface__
     assert interface["version"] == 3 and interface["shape"] == shape
     other = np.from_dlpack(fresh(want))
     assert other.dtype == want.dtype and other.shape == shape and (other == want).all()
@@ -53,7 +53,7 @@ def test_array_interface_and_dlpack_share_memory_and_agree(dtype, shape):
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
 def test_nothing_is_copied(dtype):
     t = fresh(values(dtype, (64, 3)))
-    address = t._value.__array_interface__["data"][0]
+    address = np.asarray(t._value).__array_interface__["data"][0]
     assert t.numpy().__array_interface__["data"][0] == address
     assert np.asarray(t).__array_interface__["data"][0] == address
     assert np.from_dlpack(t).__array_interface__["data"][0] == address
@@ -116,10 +116,12 @@ def test_array_protocol_arguments():
     assert np.asarray(t, dtype=np.float64).dtype == np.float64
     assert np.array(t).tolist() == [[0, 1, 2], [3, 4, 5]]
     alone = np.array(t, copy=True)
-    assert alone.__array_interface__["data"][0] != t._value.__array_interface__["data"][0]
+    assert (
+        alone.__array_interface__["data"][0] != np.asarray(t._value).__array_interface__["data"][0]
+    )
     assert (
         t.__array__(copy=False).__array_interface__["data"][0]
-        == (t._value.__array_interface__["data"][0])
+        == (np.asarray(t._value).__array_interface__["data"][0])
     )
     assert np.array(t, dtype=np.int32, copy=False).tolist() == [[0, 1, 2], [3, 4, 5]]
     for impossible in (
@@ -144,10 +146,13 @@ def test_bfloat16(shape):
     array = np.asarray(t)
     assert array.dtype == ml_dtypes.bfloat16 and array.shape == shape
     assert (array == want).all()
-    assert t._value.__array_interface__["typestr"] == "<u2"
+    assert np.asarray(t._value).__array_interface__["typestr"] == "<u2"
     assert (np.asarray(t, dtype=np.float32) == want.astype(np.float32)).all()
     if shape == (2, 3):
-        assert t.numpy().__array_interface__["data"][0] == (t._value.__array_interface__["data"][0])
+        assert (
+            t.numpy().__array_interface__["data"][0]
+            == (np.asarray(t._value).__array_interface__["data"][0])
+        )
     # NumPy knows no bfloat16 of DLPack's: it says so rather than to guess.
     with pytest.raises((BufferError, RuntimeError)):
         np.from_dlpack(fresh(want))
