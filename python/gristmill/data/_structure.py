@@ -53,22 +53,11 @@ def _names(s: Any, above: str, out: list[str]) -> None:
 
 def pack(structure: Any, leaves: Sequence[Any] | Iterator[Any]) -> Any:
     """Returns the structure with other leaves."""
-    return _pack(structure, iter(leaves))
-
-
-def _pack(s: Any, leaves: Iterator[Any]) -> Any:
-    if isinstance(s, Mapping):
-        made = {key: _pack(s[key], leaves) for key in sorted(s)}
-        ordered = {key: made[key] for key in s}
-        return ordered if type(s) is dict else type(s)(ordered)  # type: ignore[call-arg]
-    if isinstance(s, tuple):
-        items = [_pack(item, leaves) for item in s]
-        return type(s)(*items) if hasattr(s, "_fields") else tuple(items)
-    return None if s is None else next(leaves)
+    return packer(structure)(list(leaves))
 
 
 def packer(structure: Any) -> Callable[[list[Any]], Any]:
-    """Returns what `pack` does for this structure, looked through once for many elements."""
+    """Returns a function that gives this structure other leaves, looked through only once."""
     made = _packer(structure, itertools.count())
     return operator.itemgetter(made) if isinstance(made, int) else made
 

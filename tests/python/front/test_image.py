@@ -140,21 +140,25 @@ def test_fused_chains_give_the_values_and_errors_of_their_ops(function, fused):
     assert sum(isinstance(a, str) for a in plain) == 5
 
 
+def random_crop(content, **more):
+    begin, size, _ = gm.image.sample_distorted_bounding_box(
+        gm.io.extract_jpeg_shape(content),
+        gm.zeros([1, 0, 4]),
+        area_range=(0.08, 1.0),
+        seed=3,
+        use_image_if_no_bounding_boxes=True,
+    )
+    window = gm.concat([begin[:2], size[:2]], 0)
+    image = gm.io.decode_and_crop_jpeg(content, window, channels=3, **more)
+    return gm.image.random_flip_left_right(gm.image.resize(image, [32, 32]), seed=1)
+
+
 @pytest.mark.parametrize("dtype", [gm.float32, gm.bfloat16, gm.float16])
 def test_a_fused_chain_writes_into_its_batch(dtype):
     contents = [photo(50 + i, 70 - i, seed=i, subsampling=i % 3) for i in range(11)]
 
     def function(content):
-        begin, size, _ = gm.image.sample_distorted_bounding_box(
-            gm.io.extract_jpeg_shape(content),
-            gm.zeros([1, 0, 4]),
-            area_range=(0.08, 1.0),
-            seed=3,
-            use_image_if_no_bounding_boxes=True,
-        )
-        window = gm.concat([begin[:2], size[:2]], 0)
-        image = gm.io.decode_and_crop_jpeg(content, window, channels=3)
-        image = gm.image.random_flip_left_right(gm.image.resize(image, [32, 32]), seed=1)
+        image = random_crop(content)
         return gm.cast((image - [123.68, 116.78, 103.94]) / 57.0, dtype)
 
     ds = Dataset.from_tensor_slices(contents).map(function).batch(4)
@@ -224,16 +228,7 @@ def test_a_fused_chain_carries_its_restart_index(image_decode):
     indexes[7] = indexes[6]
 
     def crop(content, **more):
-        begin, size, _ = gm.image.sample_distorted_bounding_box(
-            gm.io.extract_jpeg_shape(content),
-            gm.zeros([1, 0, 4]),
-            area_range=(0.08, 1.0),
-            seed=3,
-            use_image_if_no_bounding_boxes=True,
-        )
-        window = gm.concat([begin[:2], size[:2]], 0)
-        image = gm.io.decode_and_crop_jpeg(content, window, channels=3, **more)
-        image = gm.image.random_flip_left_right(gm.image.resize(image, [32, 32]), seed=1)
+        image = random_crop(content, **more)
         return (image - [123.68, 116.78, 103.94]) / 57.0
 
     options = gm.data.Options()
