@@ -19,8 +19,11 @@ const SKIPPED: &[&str] = &["target", "__pycache__", "corpus"];
 ///
 /// # Errors
 ///
-/// When a folder or a file cannot be read.
+/// When a folder or a file cannot be read, or `root` has no crates.
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
+    if !root.join("crates").is_dir() {
+        return Err(format!("{}: there are no crates here", root.display()));
+    }
     let mut problems = Vec::new();
     for folder in FOLDERS {
         let path = root.join(folder);
@@ -99,6 +102,7 @@ mod tests {
         fs::write(folder.join("short.rs"), "\n".repeat(LIMIT)).unwrap();
         let found = check(&root).unwrap();
         fs::remove_dir_all(&root).unwrap();
+        assert!(check(&root).is_err(), "nothing to look at");
         assert_eq!(found, ["crates/a/src/long.rs: 421 lines, the limit is 420"]);
     }
 }
