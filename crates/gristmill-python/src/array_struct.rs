@@ -39,6 +39,51 @@ unsafe extern "C" fn free(capsule: *mut ffi::PyObject) {
     }
 }
 
+/// Plain memory as NumPy wants to know it.
+struct Plain<'a> {
+    kind: u8,
+    itemsize: usize,
+    dims: &'a [usize],
+    data: *const u8,
+    writeable: bool,
+}
+
+impl Plain<'_> {
+    fn capsule<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (mut sizes, mut steps) = ([0; RANK], [0; RANK]);
+        let mut step = self.itemsize as isize;
+        for (i, &d) in self.dims.iter().enumerate().rev() {
+            (sizes[i], steps[i]) = (d as isize, step);
+            step *= d.max(1) as isize;
+        }
+        let mut interface = Box::new(Interface {
+            two: 2,
+            nd: self.dims.len() as c_int,
+            typekind: self.kind as c_char,
+            itemsize: self.itemsize as c_int,
+            flags: FLAGS | if self.writeable { WRITEABLE } else { 0 },
+            shape: std::ptr::null_mut(),
+            strides: std::ptr::null_mut(),
+            data: self.data.cast_mut().cast(),
+            descr: std::ptr::null_mut(),
+            sizes,
+            steps,
+        });
+        interface.shape = interface.sizes.as_mut_ptr();
+        interface.strides = interface.steps.as_mut_ptr();
+        let interface = Box::into_raw(interface);
+        // SAFETY: the box is given up to the capsule, whose destructor takes it back; if there is no capsule it is
+        // taken back here.
+        unsafe {
+            let capsule = ffi::PyCapsule_New(interface.cast(), std::ptr::null(), Some(free));
+            if capsule.is_null() {
+                drop(Box::from_raw(interface));
+            }
+            Bound::from_owned_ptr_or_err(py, capsule)
+        }
+    }
+}
+
 /// The capsule for a tensor whose memory lives as long as the object that it is an attribute of; NumPy keeps that
 /// object. bfloat16 appears as uint16.
 ///
@@ -52,35 +97,32 @@ pub(crate) fn of<'py>(py: Python<'py>, t: &Tensor, writeable: bool) -> PyResult<
         DType::F16 | DType::F32 | DType::F64 => b'f',
         DType::String => return Err(PyAttributeError::new_err("__array_struct__")),
     };
-    let (mut sizes, mut steps) = ([0; RANK], [0; RANK]);
-    let mut step = t.dtype().size() as isize;
-    for (i, &d) in t.dims().iter().enumerate().rev() {
-        (sizes[i], steps[i]) = (d as isize, step);
-        step *= d.max(1) as isize;
+    let itemsize = t.dtype().size();
+    Plain { kind, itemsize, dims: t.dims(), data: t.bytes().as_ptr(), writeable }.capsule(py)
+}
+
+/// The memory of one string of a tensor, which lives as long as this object.
+#[pyclass(frozen, module = "gristmill._native")]
+pub(crate) struct StringMemory {
+    tensor: Tensor,
+    at: usize,
+}
+
+impl StringMemory {
+    /// That of every string, in row-major order; none for other dtypes.
+    pub(crate) fn all(tensor: &Tensor) -> Vec<Self> {
+        let count = tensor.string_slices().len();
+        (0..count).map(|at| Self { tensor: tensor.clone(), at }).collect()
     }
-    let mut interface = Box::new(Interface {
-        two: 2,
-        nd: t.dims().len() as c_int,
-        typekind: kind as c_char,
-        itemsize: t.dtype().size() as c_int,
-        flags: FLAGS | if writeable { WRITEABLE } else { 0 },
-        shape: std::ptr::null_mut(),
-        strides: std::ptr::null_mut(),
-        data: t.bytes().as_ptr().cast_mut().cast(),
-        descr: std::ptr::null_mut(),
-        sizes,
-        steps,
-    });
-    interface.shape = interface.sizes.as_mut_ptr();
-    interface.strides = interface.steps.as_mut_ptr();
-    let interface = Box::into_raw(interface);
-    // SAFETY: the box is given up to the capsule, whose destructor takes it back; if there is no capsule it is taken
-    // back here.
-    unsafe {
-        let capsule = ffi::PyCapsule_New(interface.cast(), std::ptr::null(), Some(free));
-        if capsule.is_null() {
-            drop(Box::from_raw(interface));
-        }
-        Bound::from_owned_ptr_or_err(py, capsule)
+}
+
+#[pymethods]
+impl StringMemory {
+    /// A vector of uint8 that cannot be written.
+    #[getter]
+    fn __array_struct__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = self.tensor.string_at(self.at);
+        let (dims, data) = (&[bytes.len()], bytes.as_ptr());
+        Plain { kind: b'u', itemsize: 1, dims, data, writeable: false }.capsule(py)
     }
 }

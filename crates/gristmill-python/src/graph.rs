@@ -4,6 +4,7 @@ use crate::error::{guarded, invalid};
 use crate::value::PyValue;
 use crate::{attr, pack, spec, unpack};
 use gristmill::plan::{Graph, GraphBuilder, Ref, registry};
+use gristmill::runtime::Reduction;
 use gristmill_types::Error;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -31,6 +32,12 @@ impl PyGraph {
     #[getter]
     fn op_count(&self) -> usize {
         self.0.op_count()
+    }
+
+    /// Whether an op calls a function outside the engine.
+    #[getter]
+    fn is_foreign(&self) -> bool {
+        self.0.is_foreign()
     }
 
     /// The graph that was pickled as these parts.
@@ -114,4 +121,16 @@ impl PyGraphBuilder {
         let refs = outputs.into_iter().map(|(node, output)| Ref { node, output }).collect();
         Ok(PyGraph(Arc::new(builder.finish(refs))))
     }
+}
+
+/// What a state with these specs must be taken for when a step makes one with the others of it.
+#[pyfunction]
+pub(crate) fn widened<'py>(
+    py: Python<'py>,
+    state: Vec<Bound<'py, PyAny>>,
+    next: Vec<Bound<'py, PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let specs = |all: Vec<Bound<'py, PyAny>>| all.iter().map(spec::from_py).collect::<PyResult<Vec<_>>>();
+    let (state, next) = (specs(state)?, specs(next)?);
+    guarded(|| Reduction::widened(&state, &next))?.iter().map(|s| spec::to_py(py, s)).collect()
 }

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long a wait lasts before signals are looked at.
-const LOOK: Duration = Duration::from_millis(100);
+pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
 /// A pass over a plan.
 #[pyclass(frozen, module = "gristmill._native", name = "PlanIterator")]

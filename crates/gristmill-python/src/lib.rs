@@ -36,6 +36,7 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<plan::PyPlan>()?;
     m.add_class::<iterator::PyIterator>()?;
     m.add_class::<forecast::PyForecast>()?;
+    m.add_function(wrap_pyfunction!(graph::widened, m)?)?;
     call::add(m)?;
     op::add(m)?;
     example::add(m)?;

@@ -1,14 +1,15 @@
 //! Plans, transformation by transformation.
 
+use crate::call::linger;
 use crate::error::{guarded, invalid, to_py, unpanicked};
 use crate::graph::PyGraph;
-use crate::iterator::PyIterator;
+use crate::iterator::{LOOK, PyIterator};
 use crate::value::PyValue;
 use crate::{pack, spec, unpack};
 use gristmill::plan::dataset as node;
 use gristmill::plan::{Op, Operand, Options, Plan, Template};
-use gristmill::runtime::DatasetIterator;
-use gristmill_types::Structure;
+use gristmill::runtime::{DatasetIterator, Reduction};
+use gristmill_types::{Error, Structure};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 
@@ -289,5 +290,43 @@ impl PyPlan {
     /// A new pass, from a state if one is given.
     fn iterate(&self, py: Python<'_>, state: Option<&[u8]>) -> PyResult<PyIterator> {
         PyIterator::start(py, &self.0, state).map_err(|e| to_py(&e))
+    }
+
+    /// All elements folded into one state by a function of state and element, and the warnings of the pass. Signals
+    /// interrupt it.
+    fn reduce(
+        &self,
+        py: Python<'_>,
+        graph: &PyGraph,
+        state: Vec<PyRef<'_, PyValue>>,
+    ) -> PyResult<(Vec<PyValue>, Vec<String>)> {
+        let state = state.iter().map(|v| v.0.clone()).collect();
+        let mut fold = Detached(Some(guarded(|| Reduction::new(&self.0, &graph.0, state))?));
+        let fail = |e: &Error| {
+            linger(py, e);
+            to_py(e)
+        };
+        loop {
+            let reduction = fold.0.as_mut().expect("it is taken below only");
+            if py.detach(|| unpanicked(|| reduction.advance(LOOK))).map_err(|e| fail(&e))? {
+                break;
+            }
+            py.check_signals()?;
+        }
+        let done = fold.0.take().expect("as above");
+        let warnings = done.take_warnings();
+        let state = py.detach(|| done.into_state());
+        Ok((state.into_iter().map(PyValue).collect(), warnings))
+    }
+}
+
+/// A pass whose threads are waited for without the interpreter lock.
+struct Detached(Option<Reduction>);
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        if let Some(reduction) = self.0.take() {
+            Python::attach(|py| py.detach(|| drop(reduction)));
+        }
     }
 }

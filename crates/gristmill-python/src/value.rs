@@ -189,6 +189,11 @@ impl PyValue {
         }
     }
 
+    /// The memory of each element of a string tensor in row-major order.
+    fn string_memory(&self) -> PyResult<Vec<array_struct::StringMemory>> {
+        Ok(array_struct::StringMemory::all(self.dense()?))
+    }
+
     /// Writes the elements of a string tensor into a C-contiguous NumPy array of objects of the same size.
     fn strings_into(&self, array: &Bound<'_, PyAny>) -> PyResult<()> {
         let t = self.dense()?;

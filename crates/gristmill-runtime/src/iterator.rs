@@ -8,7 +8,7 @@ use crate::state::{StateReader, StateWriter};
 use crate::stats::StageReport;
 use crate::sys::{bound_free_memory, entropy};
 use gristmill_plan::optimize;
-use gristmill_plan::{Class, Plan, registry};
+use gristmill_plan::{Class, Draw, Plan, registry};
 use gristmill_types::hash::Fnv;
 use gristmill_types::{Block, Error, Key, Kind, Result, Value};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,6 +61,15 @@ impl DatasetIterator {
     pub fn direct(plan: &Plan) -> Result<Self> {
         let iteration = plan.iterations.fetch_add(1, Ordering::SeqCst);
         Self::build(plan, None, Draws::take(plan), iteration, entropy()?)
+    }
+
+    /// As [`DatasetIterator::new`] for `plan`, but it runs `run`: the same with more behind it that neither draws nor acts.
+    ///
+    /// # Errors
+    /// As [`DatasetIterator::new`].
+    pub(crate) fn running(plan: &Plan, run: &Plan) -> Result<Self> {
+        let iteration = plan.iterations.fetch_add(1, Ordering::SeqCst);
+        Self::build(plan, Some(&optimized(run)?), Draws::take(plan), iteration, entropy()?)
     }
 
     /// Goes on where a state was saved, with the values that an uninterrupted pass would give.
@@ -195,15 +204,28 @@ impl DatasetIterator {
     /// As [`DatasetIterator::next_element`], waiting at most that long; `None` if it is not ready by
     /// then.
     pub fn poll_element(&mut self, timeout: std::time::Duration) -> Option<Option<Result<Vec<Value>>>> {
-        if self.owner == std::process::id() && !self.feed.ready(timeout) {
-            return None;
-        }
-        Some(self.next_element())
+        self.ready(timeout).then(|| self.next_element())
     }
 
     /// Whether the next element lies ready, so that asking for it neither waits nor computes.
     pub fn is_buffered(&self) -> bool {
         self.feed.is_buffered()
+    }
+
+    /// Whether the next outcomes can be had at once, waiting at most that long for them.
+    pub(crate) fn ready(&mut self, timeout: std::time::Duration) -> bool {
+        self.owner != std::process::id() || self.feed.ready(timeout)
+    }
+
+    /// The next outcomes, as many as are read at a time for a reader that wants all of them.
+    pub(crate) fn next_read(&mut self) -> Option<Block> {
+        self.next_block(self.ahead)
+    }
+
+    /// What the random ops of a function behind the pass draw from for its `n`-th element.
+    pub(crate) fn draw(&self, n: u64) -> Draw {
+        let key = Key::root(u64::MAX, self.shared.iteration).at(n);
+        Draw::Element { entropy: self.shared.entropy, key }
     }
 
     /// The next elements as a block: at least one outcome, at most `want`.

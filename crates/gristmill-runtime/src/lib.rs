@@ -10,11 +10,13 @@ mod io;
 pub mod iterator;
 mod lower;
 pub mod pool;
+mod reduce;
 pub mod stage;
 pub mod state;
 pub mod stats;
 mod sys;
 
 pub use iterator::DatasetIterator;
+pub use reduce::Reduction;
 pub use stats::StageReport;
 pub use sys::entropy;

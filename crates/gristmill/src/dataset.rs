@@ -6,12 +6,13 @@ use gristmill_plan::dataset::{
     IgnoreErrors, Interleave, Map, Operand, Options, Plan, Prefetch, Range, Repeat, Shard, Shuffle, Skip,
     Take, Template, TensorSlices, Tensors, TfRecord, Unbatch, WithOptions, Zip,
 };
-use gristmill_runtime::DatasetIterator;
+use gristmill_runtime::{DatasetIterator, Reduction};
 use gristmill_storage::Stores;
 use gristmill_types::rng::seed_pair;
 use gristmill_types::{Bytes, DType, Error, Kind, Result, Shape, Spec, Structure, Tensor, Value};
 use std::ffi::OsStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A pipeline. Transformations give new datasets; nothing runs before [`Dataset::iter`].
 #[derive(Clone, Debug)]
@@ -283,6 +284,45 @@ impl Dataset {
     /// None.
     pub fn with_options(&self, options: Options) -> Result<Self> {
         self.plan.then(WithOptions { options }).map(Self::from_plan)
+    }
+
+    /// Folds all elements into one state with a traced function of the components of the state and of an element, which
+    /// gives those of the next state. It is traced again if shapes change. What needs only the element is computed on all
+    /// threads.
+    ///
+    /// ```
+    /// use gristmill::{Dataset, Tensor, f};
+    ///
+    /// let sum = Dataset::range(0, 5, 1)?
+    ///     .reduce(vec![Tensor::scalar(0i64).into()], |state, x| Ok(vec![f::add(&state[0], &x[0])?]))?;
+    /// assert_eq!(sum[0].tensor()?.item::<i64>()?, 10);
+    /// # Ok::<(), gristmill::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What the function or the inference of an op refuses; `Type` if it gives other dtypes than the state has,
+    /// `InvalidArgument` if another number of components; that of the first element or call that fails.
+    pub fn reduce(
+        &self,
+        initial: Vec<Value>,
+        function: impl Fn(&[Sym], &[Sym]) -> Result<Vec<Sym>>,
+    ) -> Result<Vec<Value>> {
+        let mut state: Vec<Spec> = initial.iter().map(Value::spec).collect();
+        let graph = loop {
+            let specs = state.iter().cloned().chain(self.specs()).collect();
+            let graph = trace(specs, |args| {
+                let (state, element) = args.split_at(initial.len());
+                function(state, element)
+            })?;
+            let widened = Reduction::widened(&state, &graph.output_specs())?;
+            if widened == state {
+                break graph;
+            }
+            state = widened;
+        };
+        let mut reduction = Reduction::new(&self.plan, &graph, initial)?;
+        while !reduction.advance(Duration::from_secs(1))? {}
+        Ok(reduction.into_state())
     }
 
     /// Starts a pass.

@@ -14,6 +14,7 @@ from gristmill.data._iterator import Iterator, numpy_iterator
 from gristmill.data._keras import KerasAdapter, merged_class
 from gristmill.data._options import Options
 from gristmill.data._profile import profile
+from gristmill.data._reduce import Reductions
 from gristmill.data._sources import (
     AUTOTUNE,
     INFINITE_CARDINALITY,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _DEFAULT_CYCLE = 2
 
 
-class Dataset(Sources, KerasAdapter):
+class Dataset(Sources, Reductions, KerasAdapter):
     """A sequence of elements and the steps that make them.
 
     Datasets are made by static methods (`from_tensor_slices`, `list_files`, …) and changed by
@@ -308,18 +309,6 @@ class Dataset(Sources, KerasAdapter):
             )
         return made
 
-    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
-        """Folds all elements into one state.
-
-        Args:
-            initial_state: A structure of tensors.
-            reduce_func: Takes state and element and returns the next state; called with values.
-        """
-        state = st.to_tensors(initial_state)
-        for element in self:
-            state = st.to_tensors(reduce_func(state, element))
-        return state
-
     def cardinality(self, name: str | None = None) -> Tensor:
         """Returns the number of elements, int64: -1 if infinite, -2 if only running it tells."""
         return constant(self._plan.cardinality, dtypes.int64)
@@ -340,9 +329,14 @@ class Dataset(Sources, KerasAdapter):
             raise TypeError(f"a dataset is iterated inside a traced function, at {_trace.site()}")
         return Iterator(self)
 
-    def as_numpy_iterator(self) -> Iterator:
-        """Returns an iterator over the elements as NumPy values that cannot be written."""
-        return numpy_iterator(self)
+    def as_numpy_iterator(self, zero_copy: bool = False) -> Iterator:
+        """Returns an iterator over the elements as NumPy values that cannot be written.
+
+        Args:
+            zero_copy: Whether strings come as ``memoryview`` of the engine's memory, not as
+                ``bytes``. Each keeps the whole block that it lies in, up to some MB of a file.
+        """
+        return numpy_iterator(self, zero_copy=zero_copy)
 
     def iterator(self, state: bytes | None = None, process: bool = False) -> Iterator:
         """Starts a pass.
@@ -385,21 +379,6 @@ class Dataset(Sources, KerasAdapter):
         from gristmill.data._jax import JaxIterator
 
         return JaxIterator(self, sharding, state, process)
-
-    def get_single_element(self, name: str | None = None) -> Any:
-        """Returns the only element.
-
-        Raises:
-            InvalidArgumentError: If there is none, or more than one.
-        """
-        pass_ = iter(self)
-        try:
-            element = next(pass_)
-        except StopIteration:
-            raise InvalidArgumentError("Dataset was empty.") from None
-        if next(pass_, None) is not None:
-            raise InvalidArgumentError("Dataset had more than one element.")
-        return element
 
     def explain(self) -> str:
         """Returns the plan as written, the rules that rewrite it, and the plan that runs."""

@@ -136,7 +136,8 @@ def trace(
                 f"Unsupported return value from function passed to Dataset.{where}(): None."
             )
         if isinstance(returned, list):
-            returned = convert_to_tensor(returned)
+            # As TensorFlow does it; a predicate gives one tensor.
+            returned = convert_to_tensor(returned) if where == "filter" else tuple(returned)
         returned = st.to_tensors(returned)
         leaves = st.flatten(returned)
         for leaf in leaves:

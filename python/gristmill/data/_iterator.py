@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _shown: set[str] = set()
 
 
-def _tell(warnings: list[str]) -> None:
+def tell(warnings: list[str]) -> None:
+    """Logs warnings of passes, each once."""
     for text in warnings:
         if text not in _shown:
             _shown.add(text)
@@ -53,6 +54,19 @@ def frozen(value: _native.Value) -> Any:
     return array
 
 
+def shown(value: _native.Value) -> Any:
+    """Returns a value as `frozen` does, but strings as views of the engine's memory."""
+    if value.kind != "dense" or value.dtype != "string":
+        return frozen(value)
+    views = [np.asarray(memory).data for memory in value.string_memory()]
+    shape = value.shape
+    if not shape:
+        return views[0]
+    items = np.empty(len(views), object)
+    items[:] = views
+    return items.reshape(shape)
+
+
 class Iterator:
     """A pass over a dataset.
 
@@ -79,7 +93,7 @@ class Iterator:
         else:
             self._native = dataset._plan.iterate(state)
         self._parses = dataset._facts.parses
-        _tell(self._native.take_warnings())
+        tell(self._native.take_warnings())
 
     def __iter__(self) -> Iterator:
         return self
@@ -87,7 +101,7 @@ class Iterator:
     def __next__(self) -> Any:
         values = self._native.next()
         if values is None:
-            _tell(self._native.take_warnings())
+            tell(self._native.take_warnings())
             raise StopIteration
         if self._parses:
             peek(self._parses)
@@ -126,6 +140,11 @@ class Iterator:
         self._native.close()
 
 
-def numpy_iterator(dataset: Dataset, state: bytes | None = None, process: bool = False) -> Iterator:
-    """Returns an iterator that gives NumPy values."""
-    return Iterator(dataset, frozen, state, process)
+def numpy_iterator(
+    dataset: Dataset,
+    state: bytes | None = None,
+    process: bool = False,
+    zero_copy: bool = False,
+) -> Iterator:
+    """Returns an iterator that gives NumPy values, with ``zero_copy`` views of strings."""
+    return Iterator(dataset, shown if zero_copy else frozen, state, process)

@@ -345,7 +345,12 @@ def _moved(generators: list[tuple[str, Any]], run: Callable[[], Any]) -> tuple[A
     before = _fingerprint(generators)
     result = run()
     after = _fingerprint(generators)
-    return result, [name for name in before if before[name] != after[name]]
+    moved = [name for name in before if before[name] != after[name]]
+    if after.keys() - before.keys():
+        # NumPy loads its generators when they are first asked for: what was drawn then shows when
+        # it is done again.
+        moved += _moved(generators, run)[1]
+    return result, moved
 
 
 def _drawn(run: Callable[[], Any]) -> set[str]:

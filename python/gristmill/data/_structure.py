@@ -1,4 +1,4 @@
-"""The structure of elements: tuples, named tuples, dicts and ``None``; lists are tensors."""
+"""The structure of elements: tuples, named tuples, dicts and ``None``; lists inside are tensors."""
 
 from __future__ import annotations
 

@@ -33,9 +33,11 @@ def test_structures_come_back_as_they_were():
     assert isinstance(next(iter(mapped))["y"][1], Pair)
 
 
-def test_tuples_are_several_arguments_and_lists_become_tensors():
-    ds = Dataset.from_tensor_slices(([1, 2], [10, 20])).map(lambda a, b: [a, b, a + b])
-    assert [v.tolist() for v in values(ds)] == [[1, 10, 11], [2, 20, 22]]
+def test_tuples_are_several_arguments_and_lists_inside_become_tensors():
+    ds = Dataset.from_tensor_slices(([1, 2], [10, 20]))
+    assert values(ds.map(lambda a, b: [a, b, a + b])) == [(1, 10, 11), (2, 20, 22)]
+    inside = ds.map(lambda a, b: {"x": [a, b, a + b]})
+    assert [v["x"].tolist() for v in values(inside)] == [[1, 10, 11], [2, 20, 22]]
 
 
 def test_none_has_no_component():

@@ -3,6 +3,9 @@
 import logging
 import os
 import random
+import subprocess
+import sys
+import textwrap
 import threading
 
 import numpy as np
@@ -304,6 +307,23 @@ def test_foreign_randomness_in_a_traced_function_is_an_error(f, name):
     assert "test_lints.py:" in str(error.value) and "gm.random" in str(error.value)
     with pytest.raises(TypeError, match="draws from"):
         numbers().filter(lambda x: x > np.random.randint(3))
+
+
+def test_the_very_first_use_of_numpys_generators_is_seen():
+    code = """
+        import sys
+        import numpy as np
+        import gristmill as gm
+        assert "numpy.random" not in sys.modules
+        try:
+            gm.data.Dataset.range(3).map(lambda x: x + np.random.randint(3))
+        except TypeError as e:
+            print(e)
+    """
+    shown = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
+    assert "draws from np.random" in shown.stdout
 
 
 def test_a_generator_of_the_enclosing_function_is_seen():

@@ -5,6 +5,7 @@ mod column;
 pub(crate) mod graph;
 mod nested;
 mod program;
+mod split;
 
 pub use builder::GraphBuilder;
 pub use graph::{Graph, Node, OpNode, Ref};

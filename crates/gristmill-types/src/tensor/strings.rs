@@ -52,12 +52,17 @@ impl Tensor {
     /// The elements of a string tensor as slices; none for other dtypes.
     pub fn string_slices(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         let n = if self.dtype == DType::String { self.count() } else { 0 };
-        (0..n).map(move |i| match &self.data {
+        (0..n).map(move |i| self.string_at(i))
+    }
+
+    /// Element `i` of a string tensor in row-major order; empty for other dtypes.
+    pub fn string_at(&self, i: usize) -> &[u8] {
+        match &self.data {
             Data::String(one) => one.as_slice(),
             Data::Strings { items, start } => items[start + i].as_slice(),
             Data::Spans { store, start } => store.get(start + i),
             _ => &[],
-        })
+        }
     }
 
     /// The elements of a string tensor as positions in shared buffers, beginning at the number given with

@@ -8,6 +8,7 @@ mod errors;
 mod examples;
 mod foreign;
 mod order;
+mod reduce;
 mod rules;
 mod state;
 mod stop;

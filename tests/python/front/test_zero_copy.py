@@ -1,0 +1,53 @@
+"""Strings as views of the engine's memory."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import gristmill as tf
+
+RECORDS = [bytes([i]) * n for i, n in enumerate([0, 1, 3, 5000, 100_000, 7])]
+
+
+@pytest.fixture
+def records(tmp_path):
+    path = str(tmp_path / "records")
+    with tf.io.TFRecordWriter(path) as writer:
+        for record in RECORDS:
+            writer.write(record)
+    return tf.data.TFRecordDataset(path)
+
+
+def test_records_are_views_with_the_same_bytes(records):
+    views = list(records.as_numpy_iterator(zero_copy=True))
+    assert all(type(view) is memoryview for view in views)
+    assert [bytes(view) for view in views] == RECORDS
+    assert [len(view) for view in views] == [len(r) for r in RECORDS]
+    assert views == list(records.as_numpy_iterator())
+    assert views[4][-1] == 4
+    assert np.frombuffer(views[3], np.uint8).sum() == 3 * 5000
+
+
+def test_views_cannot_be_written_and_outlive_the_pass(records):
+    kept = [view for view in records.repeat(3).as_numpy_iterator(zero_copy=True) if len(view) > 5]
+    gc.collect()
+    # Takes what memory was freed.
+    assert len(list(records.repeat(5).batch(2).as_numpy_iterator())) == 15
+    assert [bytes(view) for view in kept] == [r for r in RECORDS if len(r) > 5] * 3
+    with pytest.raises(TypeError, match="read-only"):
+        kept[0][0] = 1
+    with pytest.raises(ValueError, match="read-only|WRITEABLE"):
+        np.asarray(kept[0]).flags.writeable = True
+
+
+def test_arrays_of_strings_hold_views_and_the_rest_is_as_ever(records):
+    ds = tf.data.Dataset.zip((records, tf.data.Dataset.range(6))).batch(2).batch(3)
+    ((strings, numbers),) = ds.as_numpy_iterator(zero_copy=True)
+    assert strings.shape == (3, 2) and strings.dtype == object
+    assert [bytes(view) for view in strings.ravel()] == RECORDS
+    assert numbers.tolist() == [[0, 1], [2, 3], [4, 5]]
+    one = tf.data.Dataset.from_tensors({"s": ["ab", ""], "none": tf.zeros([0], tf.string)})
+    (element,) = one.as_numpy_iterator(zero_copy=True)
+    assert [bytes(view) for view in element["s"]] == [b"ab", b""]
+    assert element["none"].shape == (0,) and element["none"].dtype == object
