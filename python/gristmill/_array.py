@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace, dtypes
 from gristmill.composite import RaggedTensor, SparseTensor
@@ -13,6 +11,11 @@ from gristmill.convert import constant, convert_to_tensor, shape_tensor
 from gristmill.dtypes import DTypeLike
 from gristmill.tensor import EagerTensor, Tensor
 from gristmill.tensor_shape import ShapeLike, TensorShape
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    from gristmill._numpy import np
 
 newaxis = None
 

@@ -7,9 +7,7 @@ import ctypes
 import functools
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _native, _trace, dtypes
 from gristmill.composite import Composite
@@ -17,6 +15,11 @@ from gristmill.convert import convert_to_tensor, value_of
 from gristmill.dtypes import DType
 from gristmill.specs import TensorSpec, TypeSpec
 from gristmill.tensor import EagerTensor
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    from gristmill._numpy import np
 
 #: How long the end of the program waits for functions that are running, in seconds: once, and once
 #: more after they were told to end.

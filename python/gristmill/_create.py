@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace, dtypes
 from gristmill._array import _dense_cast, cast
 from gristmill.convert import constant, convert_to_tensor, shape_tensor, value_of
 from gristmill.dtypes import DTypeLike
 from gristmill.tensor import EagerTensor, Tensor
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    from gristmill._numpy import np
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:

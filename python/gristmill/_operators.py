@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gristmill import _trace
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from gristmill.tensor import Tensor
+else:
+    from gristmill._numpy import np
 
 
 def binary(name: str, x: Any, y: Any) -> Tensor:

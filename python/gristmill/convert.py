@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from gristmill import _native, _trace, dtypes
 from gristmill.dtypes import DType, DTypeLike
 from gristmill.tensor import EagerTensor, SymbolicTensor, Tensor
 from gristmill.tensor_shape import ShapeLike, TensorShape
 
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    from gristmill._numpy import np
+
+# Those have no subclass of NumPy's among them, and NumPy need not be there to tell.
+_PLAIN = frozenset((list, tuple, bool, int, float, str, bytes))
 _INT32 = range(-(2**31), 2**31)
 _INT64 = range(-(2**63), 2**63)
 
@@ -40,7 +46,7 @@ def _as_bytes(item: Any) -> bytes:
     if isinstance(item, str):
         # Names of files that are no UTF-8 come from Python's os functions with surrogates.
         return item.encode("utf-8", "surrogateescape")
-    if isinstance(item, (bytes, bytearray, np.bytes_)):
+    if isinstance(item, (bytes, bytearray)):
         return bytes(item)
     raise TypeError(f"expected str or bytes, found {type(item).__name__}: {item!r}")
 
@@ -65,7 +71,7 @@ def _dims(value: Any) -> tuple[int, ...]:
 
 def _strings(value: Any, leaves: list[Any]) -> _native.Value:
     dims = _dims(value)
-    if int(np.prod(dims, dtype=np.int64)) != len(leaves) or not _regular(value, dims):
+    if math.prod(dims) != len(leaves) or not _regular(value, dims):
         raise ValueError("Can't convert non-rectangular Python sequence to Tensor.")
     return _native.Value.from_strings(list(dims), [_as_bytes(leaf) for leaf in leaves])
 
@@ -83,9 +89,10 @@ def _infer(leaves: list[Any]) -> DType | None:
     kinds = {type(leaf) for leaf in leaves}
     if not kinds:
         return dtypes.float32
-    if kinds <= {str, bytes, np.bytes_, np.str_}:
+    text = {kind for kind in kinds if issubclass(kind, (str, bytes))}
+    if text == kinds:
         return dtypes.string
-    if kinds & {str, bytes, np.bytes_, np.str_}:
+    if text:
         raise ValueError("Can't convert Python sequence with mixed types to Tensor.")
     if kinds == {bool}:
         return dtypes.bool
@@ -235,7 +242,12 @@ def convert_to_tensor(
 
 
 def _convert(value: Any, dtype: DType | None) -> Tensor:
-    if isinstance(value, (np.ndarray, np.generic)) and not isinstance(value, (bytes, str)):
+    plain = type(value) in _PLAIN
+    if (
+        not plain
+        and isinstance(value, (np.ndarray, np.generic))
+        and not isinstance(value, (bytes, str))
+    ):
         return EagerTensor(_from_array(np.asarray(value), dtype, value))
     if isinstance(value, (list, tuple)):
         if _has_tensor(value):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any, Union
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
+else:
+    from gristmill._numpy import np
 
 
 class DType:

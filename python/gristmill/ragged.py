@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gristmill import dtypes
 from gristmill._absent import lookup as _lookup
 from gristmill.composite import RaggedTensor
 from gristmill.convert import convert_to_tensor
 from gristmill.dtypes import DTypeLike
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    from gristmill._numpy import np
 
 __all__ = ["RaggedTensor", "constant", "stack"]
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gristmill import _trace
 from gristmill._absent import lookup as _lookup
 from gristmill.composite import SparseTensor
 from gristmill.convert import convert_to_tensor
 from gristmill.tensor import Tensor
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    from gristmill._numpy import np
 
 __all__ = ["SparseTensor", "from_dense", "to_dense", "reorder", "expand_dims", "reset_shape"]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gristmill import _native, _trace, dtypes, specs
 from gristmill._operators import REFLECTED, Operators
 from gristmill.dtypes import DType
@@ -14,7 +12,11 @@ from gristmill.errors import OperatorNotAllowedInGraphError
 from gristmill.tensor_shape import ShapeLike, TensorShape
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from gristmill._trace import FuncGraph
+else:
+    from gristmill._numpy import np
 
 
 class Tensor(Operators):

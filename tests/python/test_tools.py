@@ -230,10 +230,10 @@ def test_an_interrupt_while_python_starts_is_no_traceback(tmp_path: Path) -> Non
     # The console script as installers write it, with an import that takes its time.
     script = tmp_path / "gristmill"
     script.write_text("import sys\nfrom gristmill._tools import main\nsys.exit(main())\n")
-    slow = tmp_path / "slow" / "numpy"
-    slow.mkdir(parents=True)
-    (slow / "__init__.py").write_text("import time\nprint('slow', flush=True)\ntime.sleep(60)\n")
-    path = os.pathsep.join([str(slow.parent), str(Path(gm.__file__).parent.parent)])
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "struct.py").write_text("import time\nprint('slow', flush=True)\ntime.sleep(60)\n")
+    path = os.pathsep.join([str(slow), str(Path(gm.__file__).parent.parent)])
     child = subprocess.Popen(
         [sys.executable, str(script), "--version"],
         stdout=subprocess.PIPE,

@@ -245,14 +245,10 @@ def some_paths(paths: Any) -> tuple[str, ...]:
     """Returns some of paths that are known and local, from the first to the last."""
     if not hasattr(paths, "numpy") or getattr(paths, "_value", None) is None:
         return ()
-    found = paths.numpy()
-    if isinstance(found, bytes):
-        chosen = [found]
-    else:
-        flat = found.reshape(-1)
-        last, most = len(flat) - 1, _lints.PEEK_FILES
-        places = range(last + 1) if last < most else (i * last // (most - 1) for i in range(most))
-        chosen = [flat[i] for i in places]
+    flat = paths._value.strings()
+    last, most = len(flat) - 1, _lints.PEEK_FILES
+    places = range(last + 1) if last < most else (i * last // (most - 1) for i in range(most))
+    chosen = [flat[i] for i in places]
     return tuple(
         path.decode("utf-8", "surrogateescape") for path in chosen if path and b"://" not in path
     )

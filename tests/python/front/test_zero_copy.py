@@ -37,7 +37,7 @@ def test_views_cannot_be_written_and_outlive_the_pass(records):
     assert [bytes(view) for view in kept] == [r for r in RECORDS if len(r) > 5] * 3
     with pytest.raises(TypeError, match="read-only"):
         kept[0][0] = 1
-    with pytest.raises(ValueError, match="read-only|WRITEABLE"):
+    with pytest.raises(ValueError, match="WRITEABLE"):
         np.asarray(kept[0]).flags.writeable = True
 
 
