@@ -214,7 +214,9 @@ def shown(value: Any) -> str:
         text = [escapes.get(b) or (chr(b) if 0x20 <= b < 0x7F else f"\\{b:03o}") for b in value]
         return '"' + "".join(text) + '"'
     if isinstance(value, float):
-        return str(np.float32(value))
+        # As protobuf does it: 6 digits where they are enough for a float32, otherwise 9.
+        text = f"{value:.6g}"
+        return text if np.float32(text) == np.float32(value) else f"{value:.9g}"
     return str(value)
 
 

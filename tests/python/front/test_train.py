@@ -284,3 +284,23 @@ def test_equality_and_merging_of_parts():
     assert train.Features(feature={"a": {"int64_list": {"value": [1]}}}) == train.Features(
         feature={"a": ints(1)}
     )
+
+
+def test_floats_are_shown_as_protobuf_shows_them():
+    shown = {
+        1.0: "1",
+        0.1: "0.1",
+        1 / 3: "0.333333343",
+        1e20: "1e+20",
+        1e-5: "1e-05",
+        float("-inf"): "-inf",
+        123456789.0: "123456792",
+        1e6: "1e+06",
+        123456.7: "123456.703",
+        3.4028235e38: "3.40282347e+38",
+        1e-45: "1.4013e-45",
+        -0.0: "-0",
+    }
+    text = repr(train.FloatList(value=list(shown)))
+    assert text == "".join(f"value: {v}\n" for v in shown.values())
+    assert repr(train.FloatList(value=[float("nan")])) == "value: nan\n"
