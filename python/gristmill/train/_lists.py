@@ -215,8 +215,8 @@ def shown(value: Any) -> str:
         return '"' + "".join(text) + '"'
     if isinstance(value, float):
         # As protobuf does it: 6 digits where they are enough for a float32, otherwise 9.
-        text = f"{value:.6g}"
-        return text if np.float32(text) == np.float32(value) else f"{value:.9g}"
+        short = f"{value:.6g}"
+        return short if np.float32(short) == np.float32(value) else f"{value:.9g}"
     return str(value)
 
 

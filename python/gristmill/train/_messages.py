@@ -74,7 +74,7 @@ def same_type(message: Any, other: Any) -> None:
 
 
 class Feature(Message):
-    """One of three lists, or nothing.
+    """One of three lists, or nothing; the last one if several are given.
 
     Args:
         bytes_list: A `BytesList`.
@@ -84,21 +84,16 @@ class Feature(Message):
 
     __slots__ = ("_list", "_unset")
 
-    def __init__(
-        self,
-        bytes_list: BytesList | None = None,
-        float_list: FloatList | None = None,
-        int64_list: Int64List | None = None,
-    ) -> None:
+    # Which one is the last is not told by parameters with names.
+    def __init__(self, **lists: ValueList | Mapping[str, Any] | None) -> None:
         self._list: ValueList | None = None
         # Lists that were asked for and not written to yet.
         self._unset: dict[str, ValueList] = {}
-        if bytes_list is not None:
-            self._take("bytes_list", bytes_list)
-        if float_list is not None:
-            self._take("float_list", float_list)
-        if int64_list is not None:
-            self._take("int64_list", int64_list)
+        for field, given in lists.items():
+            if field not in _FIELDS:
+                raise ValueError(f'Protocol message Feature has no "{field}" field.')
+            if given is not None:
+                self._take(field, given)
 
     def _take(self, field: str, given: Any) -> None:
         cls = _FIELDS[field]

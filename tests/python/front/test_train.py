@@ -304,3 +304,13 @@ def test_floats_are_shown_as_protobuf_shows_them():
     text = repr(train.FloatList(value=list(shown)))
     assert text == "".join(f"value: {v}\n" for v in shown.values())
     assert repr(train.FloatList(value=[float("nan")])) == "value: nan\n"
+
+
+def test_the_last_of_several_lists_stays():
+    ints, floats = train.Int64List(value=[1]), train.FloatList(value=[2.0])
+    assert train.Feature(int64_list=ints, float_list=floats).WhichOneof("kind") == "float_list"
+    assert train.Feature(float_list=floats, int64_list=ints).WhichOneof("kind") == "int64_list"
+    left = train.Feature(float_list=floats, int64_list=None)
+    assert left.WhichOneof("kind") == "float_list"
+    with pytest.raises(ValueError, match='Feature has no "ints" field'):
+        train.Feature(ints=ints)
