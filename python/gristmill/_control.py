@@ -118,18 +118,18 @@ def switch_case(
     return case([(index == number, fn) for number, fn in pairs], last)
 
 
-def _check(condition: Any, message: str) -> Any:
+def _check(condition: Any, message: str, head: str = "") -> Any:
     condition = convert_to_tensor(condition)
     if isinstance(condition, EagerTensor):
         if not bool(condition.numpy().all()):
-            raise InvalidArgumentError(message)
+            raise InvalidArgumentError(head + message)
         return None
     return _trace.call_n("assert", [condition], {"message": message})
 
 
 def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | None = None) -> Any:
     """Raises `InvalidArgumentError` for elements for which a condition is false."""
-    return _check(condition, f"assertion failed: {data}")
+    return _check(condition, str(data), "assertion failed: ")
 
 
 def assert_equal(

@@ -42,11 +42,16 @@ def value_of(array: np.ndarray[Any, Any]) -> _native.Value:
     return _native.Value.from_array(contiguous.reshape(array.shape), dtype.name)
 
 
+def _is_string_view(value: Any) -> bool:
+    """Whether it is what ``as_numpy_iterator(zero_copy=True)`` gives for a string."""
+    return isinstance(value, memoryview) and value.format == "B" and value.ndim == 1
+
+
 def _as_bytes(item: Any) -> bytes:
     if isinstance(item, str):
         # Names of files that are no UTF-8 come from Python's os functions with surrogates.
         return item.encode("utf-8", "surrogateescape")
-    if isinstance(item, (bytes, bytearray)):
+    if isinstance(item, (bytes, bytearray)) or _is_string_view(item):
         return bytes(item)
     raise TypeError(f"expected str or bytes, found {type(item).__name__}: {item!r}")
 
@@ -89,7 +94,7 @@ def _infer(leaves: list[Any]) -> DType | None:
     kinds = {type(leaf) for leaf in leaves}
     if not kinds:
         return dtypes.float32
-    text = {kind for kind in kinds if issubclass(kind, (str, bytes))}
+    text = {kind for kind in kinds if issubclass(kind, (str, bytes, memoryview))}
     if text == kinds:
         return dtypes.string
     if text:
@@ -253,7 +258,7 @@ def _convert(value: Any, dtype: DType | None) -> Tensor:
         if _has_tensor(value):
             return _pack(value, dtype)
         return EagerTensor(_from_python(value, dtype))
-    if isinstance(value, (bool, int, float, str, bytes)):
+    if isinstance(value, (bool, int, float, str, bytes)) or _is_string_view(value):
         return EagerTensor(_from_scalar(value, dtype) or _from_python(value, dtype))
     if value is None:
         raise ValueError("Attempt to convert a value (None) with an unsupported type to a Tensor.")
@@ -261,7 +266,8 @@ def _convert(value: Any, dtype: DType | None) -> Tensor:
         return _convert(value.as_list(), dtype or dtypes.int32)
     if isinstance(value, DType):
         return _convert(int(value), dtype or dtypes.int32)
-    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+    arrays = ("__array__", "__array_interface__")
+    if isinstance(value, memoryview) or any(hasattr(value, name) for name in arrays):
         return EagerTensor(_from_array(np.asarray(value), dtype, value))
     if hasattr(value, "__fspath__"):
         return _convert(value.__fspath__(), dtype)

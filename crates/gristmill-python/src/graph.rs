@@ -34,12 +34,6 @@ impl PyGraph {
         self.0.op_count()
     }
 
-    /// Whether an op calls a function outside the engine.
-    #[getter]
-    fn is_foreign(&self) -> bool {
-        self.0.is_foreign()
-    }
-
     /// The graph that was pickled as these parts.
     #[staticmethod]
     fn unpacked(parts: &Bound<'_, PyAny>) -> PyResult<Self> {

@@ -2,7 +2,7 @@
 
 use crate::DatasetIterator;
 use gristmill_plan::dataset::Map;
-use gristmill_plan::{Graph, Nested, OpCx, Plan, Scratch};
+use gristmill_plan::{Foreign, Graph, Nested, OpCx, Plan, Scratch};
 use gristmill_types::{Block, Error, Kind, Result, Spec, Structure, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,6 +15,8 @@ pub struct Reduction {
     state: Vec<Value>,
     /// What was read and how much of it is in the state.
     block: Option<(Block, usize)>,
+    /// What is held while the function runs, if it leaves the engine.
+    holder: Option<Arc<dyn Foreign>>,
     /// Elements in the state.
     elements: u64,
     scratch: Scratch,
@@ -25,12 +27,12 @@ impl Reduction {
     /// element and gives those of the next state.
     ///
     /// # Errors
-    /// `Internal` if the function has captures or calls functions outside the engine; what [`DatasetIterator::new`]
-    /// refuses.
+    /// `Internal` if the function has captures; what [`DatasetIterator::new`] refuses.
     pub fn new(plan: &Plan, function: &Graph, state: Vec<Value>) -> Result<Self> {
-        if !function.captures.is_empty() || function.is_foreign() {
-            return Err(Error::internal("a fold runs functions of the engine without captured tensors only"));
+        if !function.captures.is_empty() {
+            return Err(Error::internal("the function of a fold has captured tensors"));
         }
+        let holder = function.foreign().map(|(_, holder)| Arc::clone(holder));
         let function = function.numbered(plan.depth);
         let parts = function.split(state.len()).and_then(|(before, after)| {
             let leaves = (0..before.outputs.len()).map(Structure::Leaf).collect();
@@ -43,7 +45,7 @@ impl Reduction {
             None => (DatasetIterator::new(plan)?, function),
         };
         let function = Nested::new(Arc::new(function), Vec::new());
-        Ok(Self { pass, function, state, block: None, elements: 0, scratch: Scratch::default() })
+        Ok(Self { pass, function, state, block: None, holder, elements: 0, scratch: Scratch::default() })
     }
 
     /// What the state must be taken for when it starts as `state` and a step makes `next` of it: both, if they differ in
@@ -78,6 +80,7 @@ impl Reduction {
     /// That of an element or of the function, which ends the fold.
     pub fn advance(&mut self, time: Duration) -> Result<bool> {
         let end = Instant::now() + time;
+        let holder = self.holder.clone();
         loop {
             let (block, mut at) = match self.block.take() {
                 Some(rest) => rest,
@@ -87,13 +90,16 @@ impl Reduction {
                     None => return Ok(true),
                 },
             };
-            while at < block.len {
-                if Instant::now() >= end {
-                    self.block = Some((block, at));
-                    return Ok(false);
-                }
-                self.take(&block, at)?;
-                at += 1;
+            let mut folded = Ok(());
+            let mut fold = || folded = self.fold(&block, &mut at, end);
+            match &holder {
+                Some(holder) => holder.hold(&mut fold)?,
+                None => fold(),
+            }
+            folded?;
+            if at < block.len {
+                self.block = Some((block, at));
+                return Ok(false);
             }
             if let Some(e) = block.failed {
                 return Err(e);
@@ -101,13 +107,17 @@ impl Reduction {
         }
     }
 
-    fn take(&mut self, block: &Block, at: usize) -> Result<()> {
-        let mut inputs = std::mem::take(&mut self.state);
-        inputs.extend(block.columns.iter().map(|c| c.get(at)));
-        let draw = self.pass.draw(self.elements);
-        let mut cx = OpCx { scratch: &mut self.scratch, draw, op_id: 0 };
-        self.state = self.function.eval(&mut cx, &inputs, &[])?;
-        self.elements += 1;
+    /// Takes elements from `at` on, until the end of the block or of the time.
+    fn fold(&mut self, block: &Block, at: &mut usize, end: Instant) -> Result<()> {
+        while *at < block.len && Instant::now() < end {
+            let mut inputs = std::mem::take(&mut self.state);
+            inputs.extend(block.columns.iter().map(|c| c.get(*at)));
+            let draw = self.pass.draw(self.elements);
+            let mut cx = OpCx { scratch: &mut self.scratch, draw, op_id: 0 };
+            self.state = self.function.eval(&mut cx, &inputs, &[])?;
+            self.elements += 1;
+            *at += 1;
+        }
         Ok(())
     }
 

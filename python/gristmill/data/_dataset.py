@@ -333,8 +333,9 @@ class Dataset(Sources, Reductions, KerasAdapter):
         """Returns an iterator over the elements as NumPy values that cannot be written.
 
         Args:
-            zero_copy: Whether strings come as ``memoryview`` of the engine's memory, not as
-                ``bytes``. Each keeps the whole block that it lies in, up to some MB of a file.
+            zero_copy: Whether the strings of dense tensors come as ``memoryview`` of the engine's
+                memory, not as ``bytes``. Each keeps the whole block that it lies in, up to some MB
+                of a file. They have no hash.
         """
         return numpy_iterator(self, zero_copy=zero_copy)
 

@@ -43,6 +43,7 @@ def frozen(value: _native.Value) -> Any:
             return value.string()
         items = np.empty(shape, object)
         value.strings_into(items)
+        items.flags.writeable = False
         return items
     if value.kind != "dense":
         tensor = _trace.wrap(value)
@@ -66,6 +67,7 @@ def shown(value: _native.Value) -> Any:
         return views[0]
     items = np.empty(len(views), object)
     items[:] = views
+    items.flags.writeable = False
     return items.reshape(shape)
 
 

@@ -241,6 +241,13 @@ def nearest(pattern: str) -> str:
     return f"the nearest folder that exists, '{folder or '.'}', {holds}"
 
 
+def _numpy_random() -> Any:
+    """NumPy's module of random numbers if it is loaded, and not on its way on another thread."""
+    module = sys.modules.get("numpy.random")
+    whole = all(hasattr(module, name) for name in ("Generator", "RandomState", "get_state"))
+    return module if whole else None
+
+
 def _generators(func: Callable[..., Any]) -> list[tuple[str, Any]]:
     """Finds the random generators of NumPy and Python that a function refers to by name."""
     func = getattr(func, "func", func)
@@ -261,7 +268,7 @@ def _generators(func: Callable[..., Any]) -> list[tuple[str, Any]]:
             continue
     import random
 
-    numpy = sys.modules.get("numpy.random")
+    numpy = _numpy_random()
     kinds: tuple[type, ...] = (random.Random,)
     if numpy is not None:
         kinds += (numpy.Generator, numpy.RandomState)
@@ -285,7 +292,7 @@ def _fingerprint(generators: list[tuple[str, Any]]) -> dict[str, Any]:
     import random
 
     states: dict[str, Any] = {"random": random.getstate()}
-    numpy = sys.modules.get("numpy.random")
+    numpy = _numpy_random()
     if numpy is not None:
         states["np.random"] = _plain(numpy.get_state(legacy=False))
     for name, generator in generators:
@@ -367,7 +374,7 @@ def _drawn(run: Callable[[], Any]) -> set[str]:
 
     import random
 
-    numpy = sys.modules.get("numpy.random")
+    numpy = _numpy_random()
     modules: list[tuple[str, Any, type]] = [("random", random, random.Random)]
     if numpy is not None:
         modules.append(("np.random", numpy, numpy.RandomState))

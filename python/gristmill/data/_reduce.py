@@ -50,9 +50,10 @@ class Reductions:
     ) -> Any:
         """Folds all elements into one state.
 
-        What the function does with the element alone is computed on all threads. A function that
-        cannot be traced, because it looks at values in Python, is called with values for each
-        element, which takes much longer.
+        What the function does with the element alone is computed on all threads, up to the first op
+        that acts (reads a file, checks an assertion): such work belongs into a `map` before. A
+        function that cannot be traced, because it looks at values in Python, is called again with
+        values for each element, which takes much longer.
 
         Args:
             initial_state: A structure of tensors.
@@ -73,8 +74,6 @@ class Reductions:
         try:
             graph = _step(self, state, reduce_func)
         except OperatorNotAllowedInGraphError:
-            return _by_values(self, state, reduce_func)
-        if graph.is_foreign:
             return _by_values(self, state, reduce_func)
         values, warnings = self._plan.reduce(graph, [leaf._value for leaf in st.flatten(state)])
         tell(warnings)

@@ -83,7 +83,7 @@ class TFRecordWriter:
         """Writes one record.
 
         Args:
-            record: ``bytes``, ``str``, or a string scalar.
+            record: ``bytes``, ``bytearray``, ``memoryview``, ``str``, or a string scalar.
 
         Raises:
             TypeError: For anything else.
@@ -93,7 +93,7 @@ class TFRecordWriter:
                 record = record.numpy()
             if isinstance(record, str):
                 record = record.encode("utf-8")
-            if not isinstance(record, (bytes, bytearray)):
+            if not isinstance(record, (bytes, bytearray, memoryview)):
                 raise TypeError(f"a record is bytes, found {type(record).__name__}")
             record = bytes(record)
         self._writer.write(record)

@@ -109,6 +109,34 @@ def test_the_order_is_that_of_the_elements_and_the_first_error_ends_it():
         numbers.skip(3).map(lambda x: tf.strings.to_number(x)).reduce(0.0, lambda s, x: s + x)
 
 
+def test_what_an_assertion_guards_does_not_run_before_it():
+    def checked(s, x):
+        tf.Assert(tf.strings.length(x) < 2, ["too long"])
+        return s + tf.strings.to_number(x, tf.int64)
+
+    texts = Dataset.from_tensor_slices(["1", "xx"])
+    with pytest.raises(errors.InvalidArgumentError, match=r"assertion failed: .*too long") as found:
+        texts.reduce(np.int64(0), checked)
+    assert str(found.value).count("assertion failed") == 1
+
+
+def test_errors_of_python_functions_are_those_of_a_map():
+    def bad(x):
+        raise ValueError("this one")
+
+    def step(s, x):
+        return s + tf.py_function(bad, [x], tf.int64)
+
+    with pytest.raises(errors.InvalidArgumentError, match="ValueError: this one"):
+        Dataset.range(3).reduce(np.int64(0), step)
+
+    def stop(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Dataset.range(3).reduce(np.int64(0), lambda s, x: s + tf.py_function(stop, [x], tf.int64))
+
+
 def test_no_reduction_inside_a_traced_function():
     inner = Dataset.range(3)
     with pytest.raises(TypeError, match="inside a traced function"):

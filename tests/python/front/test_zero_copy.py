@@ -51,3 +51,30 @@ def test_arrays_of_strings_hold_views_and_the_rest_is_as_ever(records):
     (element,) = one.as_numpy_iterator(zero_copy=True)
     assert [bytes(view) for view in element["s"]] == [b"ab", b""]
     assert element["none"].shape == (0,) and element["none"].dtype == object
+
+
+def test_views_go_back_in(records, tmp_path):
+    views = list(records.as_numpy_iterator(zero_copy=True))
+    path = str(tmp_path / "copy")
+    with tf.io.TFRecordWriter(path) as writer:
+        for view in views:
+            writer.write(view)
+    assert list(tf.data.TFRecordDataset(path).as_numpy_iterator()) == RECORDS
+    assert tf.constant(views[2]).numpy() == RECORDS[2]
+    assert tf.constant(views).numpy().tolist() == RECORDS
+    array = np.empty(6, object)
+    array[:] = views
+    assert tf.constant(array).numpy().tolist() == RECORDS
+    numbers = memoryview(np.float32([[1, 2], [3, 4]]))
+    assert tf.constant(numbers).numpy().tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(TypeError, match="memoryview"):
+        tf.constant([numbers])
+    again = tf.data.Dataset.from_tensor_slices(views)
+    assert list(again.as_numpy_iterator()) == RECORDS
+
+
+@pytest.mark.parametrize("zero_copy", [False, True])
+def test_no_array_can_be_written(records, zero_copy):
+    for array in records.batch(2).as_numpy_iterator(zero_copy=zero_copy):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = b""

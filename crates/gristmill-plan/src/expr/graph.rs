@@ -37,6 +37,11 @@ impl OpNode {
     pub fn is_pure(&self) -> bool {
         self.def.class == Class::Pure && nested(self).all(|g| g.is_pure())
     }
+
+    /// Whether neither the op nor a function that it carries can fail.
+    pub fn is_total(&self) -> bool {
+        self.def.total && nested(self).all(|g| g.is_total())
+    }
 }
 
 /// A node of a graph.

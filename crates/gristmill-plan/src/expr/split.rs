@@ -55,15 +55,20 @@ impl Halves<'_> {
 
 impl Graph {
     /// Two functions that together do what this one does. The first takes the inputs from `first` on and does all pure
-    /// work that needs no other; the second takes the inputs before `first` and then what the first gives. Both have
+    /// work that needs no other, but nothing that can fail after an op that acts or draws; the second takes the inputs before `first` and then what the first gives. Both have
     /// all captures. `None` if there is no such work.
     pub fn split(&self, first: usize) -> Option<(Self, Self)> {
         let mut late: Vec<bool> = Vec::with_capacity(self.nodes.len());
+        // What follows an assertion may rely on it.
+        let mut acted = false;
         for node in &self.nodes {
             late.push(match node {
                 Node::Input(i) => *i < first,
                 Node::Capture(_) | Node::Const(_) => false,
-                Node::Op(op) => !op.is_pure() || op.inputs.iter().any(|r| late[r.node]),
+                Node::Op(op) => {
+                    acted |= !op.is_pure();
+                    acted && !op.is_total() || !op.is_pure() || op.inputs.iter().any(|r| late[r.node])
+                }
             });
         }
         let half = |inputs: &[_]| Self {
@@ -177,6 +182,20 @@ mod tests {
         let expected = run(whole, &[2, 3, 4]);
         assert_eq!(expected, [(20 + 354) * 10 + 5, 3, 354, 5]);
         assert_eq!(run(after, &[2, handed[0], handed[1]]), expected);
+    }
+
+    #[test]
+    fn what_may_fail_stays_behind_what_acts() {
+        static CHECK: OpDef = OpDef { name: "check", class: Class::Effect, ..MIX };
+        static PARSE: OpDef = OpDef { name: "parse", total: false, ..MIX };
+        for (op, early) in [(&MIX, 1), (&PARSE, 0)] {
+            let mut b = builder();
+            two(&mut b, &CHECK, 1, 2);
+            let parsed = two(&mut b, op, 1, 2);
+            let late = two(&mut b, &MIX, 0, parsed);
+            let before = finish(b, &[late]).split(1).map_or(0, |(before, _)| before.op_count());
+            assert_eq!(before, early, "{}", op.name);
+        }
     }
 
     #[test]
