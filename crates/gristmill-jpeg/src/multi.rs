@@ -12,7 +12,7 @@ use crate::sequential::read_block;
 use crate::simd::lane::{Lane, Place, SPARE};
 use crate::simd::{Level, Strip};
 use crate::single::{Multipliers, Room, deliver, parts};
-use crate::tables::{Cache, Table};
+use crate::tables::{Cache, Table, Use};
 use crate::target::Target;
 use crate::{Error, Result};
 use std::sync::Arc;
@@ -319,7 +319,7 @@ impl Multi<'_> {
             let spec = if dc { self.reader.dc.get(dc_table) } else { self.reader.ac.get(ac_table) };
             let spec = spec.and_then(Option::as_ref);
             let spec = spec.ok_or(Error::Corrupt("a scan's Huffman table is missing"))?;
-            cache.get(spec, dc, Level::Plain)
+            cache.get(spec, if dc { Use::Dc } else { Use::Ac }, Level::Plain)
         };
         scan.parts[..scan.count].iter().map(find).collect()
     }

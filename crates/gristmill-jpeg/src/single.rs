@@ -9,7 +9,7 @@ use crate::marker::{Reader, Scan};
 use crate::open::Open;
 use crate::simd::lane::{Lane, Part, Place, SPARE};
 use crate::simd::{Level, Strip};
-use crate::tables::Cache;
+use crate::tables::{Cache, Use};
 use crate::target::Target;
 use crate::unstuff::ScanData;
 use crate::{Error, Result};
@@ -84,7 +84,8 @@ pub(crate) fn parts(
     for &(component, dc, ac) in &scan.parts[..scan.count] {
         let dc = reader.dc.get(dc).and_then(Option::as_ref).ok_or(NONE)?;
         let ac = reader.ac.get(ac).and_then(Option::as_ref).ok_or(NONE)?;
-        let (dc, ac) = (cache.get(dc, true, level)?, cache.get(ac, false, level)?);
+        let for_ac = if matches!(component, 1 | 2) { Use::ColorAc } else { Use::Ac };
+        let (dc, ac) = (cache.get(dc, Use::Dc, level)?, cache.get(ac, for_ac, level)?);
         let c = &frame.components[component];
         let part = Part { dc, ac, component };
         let blocks = if scan.count == 1 { 1 } else { c.h * c.v };

@@ -7,11 +7,21 @@ use crate::huffman::{Codes, Spec};
 use crate::simd::Level;
 use crate::window;
 
+/// What a table is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Use {
+    #[default]
+    Dc,
+    Ac,
+    /// AC coefficients of a colour plane: the fast reader looks at fewer bits at once.
+    ColorAc,
+}
+
 /// A table and what is made of it.
 #[derive(Default)]
 pub(crate) struct Table {
     spec: Spec,
-    dc: bool,
+    for_what: Use,
     pub(crate) codes: Codes,
     /// Entries of the fast reader ([`window`]); empty without one.
     pub(crate) quick: Vec<u64>,
@@ -32,8 +42,10 @@ impl Cache {
     /// # Errors
     ///
     /// When its codes are impossible.
-    pub(crate) fn get(&mut self, spec: &Spec, dc: bool, level: Level) -> Result<Arc<Table>> {
-        let wanted = |t: &Arc<Table>| t.dc == dc && t.spec == *spec && t.quick.is_empty() == level.is_plain();
+    pub(crate) fn get(&mut self, spec: &Spec, for_what: Use, level: Level) -> Result<Arc<Table>> {
+        let wanted = |t: &Arc<Table>| {
+            t.for_what == for_what && t.spec == *spec && t.quick.is_empty() == level.is_plain()
+        };
         if let Some(at) = self.tables.iter().position(wanted) {
             self.tables[..=at].rotate_right(1);
             return Ok(Arc::clone(&self.tables[0]));
@@ -42,12 +54,13 @@ impl Cache {
         let old = if self.tables.len() >= KEPT { self.tables.pop() } else { None };
         let mut table = old.filter(|t| Arc::strong_count(t) == 1).unwrap_or_default();
         let t = Arc::get_mut(&mut table).expect("nobody else has it");
-        (t.spec, t.dc) = (spec.clone(), dc);
-        t.codes.build(spec, dc)?;
-        match (level.is_plain(), dc) {
+        (t.spec, t.for_what) = (spec.clone(), for_what);
+        t.codes.build(spec, for_what == Use::Dc)?;
+        match (level.is_plain(), for_what) {
             (true, _) => t.quick.clear(),
-            (false, true) => window::build_dc(spec, &mut t.quick)?,
-            (false, false) => window::build_ac(spec, &mut t.quick)?,
+            (false, Use::Dc) => window::build_dc(spec, &mut t.quick)?,
+            (false, Use::Ac) => window::build_ac(spec, &mut t.quick, window::BITS)?,
+            (false, Use::ColorAc) => window::build_ac(spec, &mut t.quick, window::NARROW)?,
         }
         self.tables.insert(0, Arc::clone(&table));
         Ok(table)

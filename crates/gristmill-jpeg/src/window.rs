@@ -8,15 +8,18 @@
 use crate::Result;
 use crate::huffman::Spec;
 
-/// Bits that an AC look-up sees.
+/// Bits that an AC look-up sees, at most.
 pub(crate) const BITS: u32 = 11;
+/// Bits that an AC look-up of a colour plane sees. Those have few coefficients, and the tables have to share the fastest
+/// cache.
+pub(crate) const NARROW: u32 = 10;
 /// Added to the positions when the block ends.
 pub(crate) const END: u32 = 80;
 /// The positions of an entry that has no coefficient. If the code alone fits into the window, the bits used are those of
 /// the code, and its symbol takes the place of the distance; if not, both are 0.
 pub(crate) const SLOW: u32 = 176;
 /// Bits that a DC look-up sees.
-pub(crate) const DC_BITS: u32 = 9;
+pub(crate) const DC_BITS: u32 = 7;
 
 const fn entry(values: u32, bits: u32, positions: u32, offset: u32) -> u64 {
     (values as u64) << 32 | (offset as u64) << 17 | (positions as u64) << 8 | bits as u64
@@ -54,21 +57,21 @@ struct Symbol {
     size: u32,
 }
 
-/// Fills `table` for an AC table.
-pub(crate) fn build_ac(spec: &Spec, table: &mut Vec<u64>) -> Result<()> {
+/// Fills `table` for an AC table and look-ups of `width` bits.
+pub(crate) fn build_ac(spec: &Spec, table: &mut Vec<u64>, width: u32) -> Result<()> {
     table.clear();
     // One more: the vector that is loaded for the last one reaches beyond it.
-    table.resize((1 << BITS) + 1, entry(0, 0, SLOW, 0));
+    table.resize((1 << width) + 1, entry(0, 0, SLOW, 0));
     let mut symbols = Vec::with_capacity(160);
     spec.codes(|length, code, symbol| {
-        if length > BITS {
+        if length > width {
             return;
         }
         let (run, size) = (u32::from(symbol >> 4), u32::from(symbol & 15));
-        if length + size > BITS || size > 7 {
-            let at = (code << (BITS - length)) as usize;
+        if length + size > width || size > 7 {
+            let at = (code << (width - length)) as usize;
             let known = entry(0, length, SLOW, 0) | u64::from(symbol) << 16;
-            table[at..at + (1 << (BITS - length))].fill(known);
+            table[at..at + (1 << (width - length))].fill(known);
         } else {
             symbols.push(Symbol { length, total: length + size, code, run, size });
         }
@@ -77,7 +80,7 @@ pub(crate) fn build_ac(spec: &Spec, table: &mut Vec<u64>) -> Result<()> {
     if let Some(first) = symbols.first() {
         let shortest = first.total;
         let start = Prefix { base: 0, bits: 0, positions: 0, values: 0 };
-        extend(table, &symbols, shortest, start);
+        extend(table, width, &symbols, shortest, start);
     }
     Ok(())
 }
@@ -94,8 +97,8 @@ struct Prefix {
 
 /// Fills the windows that start with `prefix`, which have its own entry already, with those of one more symbol, and so
 /// on.
-fn extend(table: &mut [u64], symbols: &[Symbol], shortest: u32, prefix: Prefix) {
-    let room = BITS - prefix.bits;
+fn extend(table: &mut [u64], width: u32, symbols: &[Symbol], shortest: u32, prefix: Prefix) {
+    let room = width - prefix.bits;
     for s in symbols {
         if s.total > room {
             break;
@@ -125,8 +128,8 @@ fn extend(table: &mut [u64], symbols: &[Symbol], shortest: u32, prefix: Prefix) 
             let base = base + raw * count as u32;
             let at = base as usize;
             table[at..at + count].fill(entry(values, bits, positions, offset));
-            if offset == 0 && BITS - bits >= shortest {
-                extend(table, symbols, shortest, Prefix { base, bits, positions, values });
+            if offset == 0 && width - bits >= shortest {
+                extend(table, width, symbols, shortest, Prefix { base, bits, positions, values });
             }
         }
     }

@@ -30,6 +30,7 @@ unsafe fn begin(p: &mut Place, s: &mut Stream) -> u8 {
         let part = s.parts.get_unchecked(s.part);
         p.refill();
         p.table = part.ac;
+        p.shift = part.shift;
         let e = *part.dc.add((p.held >> (64 - DC_BITS)) as usize);
         let difference;
         if e == 0 {
@@ -54,7 +55,7 @@ unsafe fn begin(p: &mut Place, s: &mut Stream) -> u8 {
         *part.previous = dc;
         *p.block = dc as i16;
         p.position = 1;
-        // At most 24 bits were used: three look-ups can follow before the next refill, if they are narrow.
+        // At most so many bits were used, and three look-ups can follow before the next refill.
         if 56 - (DC_BITS + 15) < 3 * BITS {
             p.refill();
         }
@@ -80,11 +81,11 @@ fn long_dc(held: u64, codes: *const Codes) -> Option<(u32, i32)> {
 /// `FAILED`.
 #[inline(always)]
 unsafe fn step(p: &mut Place, s: &mut Stream) -> u8 {
-    // SAFETY: the index has BITS bits and the table 2^BITS entries. The store reaches at most 389 bytes from the start
+    // SAFETY: the index has as many bits as the table is made for. The store reaches at most 389 bytes from the start
     // of the block, and there are SPARE blocks more than are read; those after this one are zero, and so is what is
     // stored there (or the file is refused).
     unsafe {
-        let entry = p.table.add((p.held >> (64 - BITS)) as usize);
+        let entry = p.table.add(p.held.wrapping_shr(p.shift) as usize);
         // Loaded apart, or the compiler makes one slow load of it.
         let e = *entry.cast::<u32>();
         let (positions, distance) = ((e >> 8 & 255) as usize, (e >> 16) as usize);
@@ -96,7 +97,8 @@ unsafe fn step(p: &mut Place, s: &mut Stream) -> u8 {
         }
         // Neither exactly full nor the end of the block after 1 to 63 positions.
         if p.position != 64 && p.position.wrapping_sub(END as usize + 1) >= 63 {
-            if positions == SLOW as usize && e & 63 != 0 {
+            // The whole byte: the lowest 6 bits of it, once known, would be used above too, one cycle later than `e`.
+            if positions == SLOW as usize && e & 255 != 0 {
                 // The symbol is known, but not its value.
                 let (run, size) = ((e >> 20 & 15) as usize, e >> 16 & 15);
                 p.refill();

@@ -6,7 +6,7 @@ use std::ptr;
 use super::lane::{Lane, SPARE};
 use crate::huffman::Codes;
 use crate::unstuff::PADDING;
-use crate::window::{BITS, DC_BITS};
+use crate::window::{BITS, DC_BITS, NARROW};
 use crate::{Error, Result};
 
 pub(super) const ENDS_EARLY: Error = Error::Corrupt("a scan ends early");
@@ -16,6 +16,8 @@ pub(super) const ENDS_EARLY: Error = Error::Corrupt("a scan ends early");
 pub(super) struct Part {
     pub(super) dc: *const u64,
     pub(super) ac: *const u64,
+    /// 64 less the bits that an AC look-up sees.
+    pub(super) shift: u32,
     pub(super) dc_codes: *const Codes,
     pub(super) ac_codes: *const Codes,
     pub(super) previous: *mut i32,
@@ -48,6 +50,8 @@ pub(super) struct Place {
     pub(super) position: usize,
     pub(super) block: *mut i16,
     pub(super) table: *const u64,
+    /// As in the part.
+    pub(super) shift: u32,
 }
 
 impl Place {
@@ -99,6 +103,7 @@ impl Stream {
         let part = Part {
             dc: ptr::null(),
             ac: ptr::null(),
+            shift: 0,
             dc_codes: ptr::null(),
             ac_codes: ptr::null(),
             previous: ptr::null_mut(),
@@ -131,12 +136,14 @@ impl Stream {
         let previous = place.previous.as_mut_ptr();
         for (to, part) in self.parts.iter_mut().zip(lane.parts) {
             let (dc, ac) = (&part.dc, &part.ac);
+            let width = if ac.quick.len() == (1 << NARROW) + 1 { NARROW } else { BITS };
             assert!(
-                dc.quick.len() == 1 << DC_BITS && ac.quick.len() == (1 << BITS) + 1 && part.component < 4
+                dc.quick.len() == 1 << DC_BITS && ac.quick.len() == (1 << width) + 1 && part.component < 4
             );
             *to = Part {
                 dc: dc.quick.as_ptr(),
                 ac: ac.quick.as_ptr(),
+                shift: 64 - width,
                 dc_codes: &raw const dc.codes,
                 ac_codes: &raw const ac.codes,
                 previous: previous.wrapping_add(part.component),
@@ -154,6 +161,7 @@ impl Stream {
             position: place.position,
             block: lane.blocks[place.block..].as_mut_ptr().cast(),
             table: self.parts[place.part].ac,
+            shift: self.parts[place.part].shift,
         };
         // SAFETY: `next` is inside the data, after which there are PADDING bytes.
         unsafe { p.refill() };
