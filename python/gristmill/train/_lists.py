@@ -144,7 +144,9 @@ class ValueList:
         """All values, as `_check` gives them one by one."""
         raise NotImplementedError
 
-    def __init__(self, value: Iterable[Any] | None = None) -> None:
+    def __init__(self, value: Iterable[Any] | None = None, **unknown: Any) -> None:
+        if unknown:
+            no_field(self, unknown)
         # Only where writing has to make this the list that is set.
         self._owner: Owner | None = None
         if isinstance(value, (str, bytes)) and value:
@@ -205,6 +207,12 @@ class ValueList:
 
     def __repr__(self) -> str:
         return "".join(f"value: {shown(v)}\n" for v in self._items)
+
+
+def no_field(message: object, names: Iterable[str]) -> None:
+    """Refuses fields, given by keyword, that a message does not have."""
+    for name in names:
+        raise ValueError(f'Protocol message {type(message).__name__} has no "{name}" field.')
 
 
 def shown(value: Any) -> str:

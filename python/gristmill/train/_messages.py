@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
-from gristmill.train._lists import BytesList, FloatList, Int64List, ValueList, shown
+from gristmill.train._lists import BytesList, FloatList, Int64List, ValueList, no_field, shown
 
 Packed = Any
 """A feature as the native module takes it: ``None`` or (kind, values). Lists in what was packed are
@@ -91,7 +91,7 @@ class Feature(Message):
         self._unset: dict[str, ValueList] = {}
         for field, given in lists.items():
             if field not in _FIELDS:
-                raise ValueError(f'Protocol message Feature has no "{field}" field.')
+                no_field(self, (field,))
             if given is not None:
                 self._take(field, given)
 
@@ -330,7 +330,9 @@ class Features(MapMessage[Feature]):
     _value_class = Feature
     _field = "feature"
 
-    def __init__(self, feature: Mapping[str, Feature] | None = None) -> None:
+    def __init__(self, feature: Mapping[str, Feature] | None = None, **unknown: Any) -> None:
+        if unknown:
+            no_field(self, unknown)
         super().__init__(feature)
 
     @property

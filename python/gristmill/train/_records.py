@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from gristmill import _native
+from gristmill.train._lists import no_field
 from gristmill.train._messages import Features, Message, block, same_type
 from gristmill.train._sequences import FeatureLists
 
@@ -22,6 +23,7 @@ class _Root(Message):
 
     def __init__(self, **fields: Any) -> None:
         self._parts: dict[str, _Part] = {}
+        no_field(self, fields.keys() - self._types.keys())
         for name, cls in self._types.items():
             part = self._parts[name] = cls()
             given = fields.get(name)
@@ -137,8 +139,8 @@ class Example(_Root):
     __slots__ = ()
     _types: ClassVar[dict[str, type[_Part]]] = {"features": Features}
 
-    def __init__(self, features: Features | None = None) -> None:
-        super().__init__(features=features)
+    def __init__(self, features: Features | None = None, **unknown: Any) -> None:
+        super().__init__(features=features, **unknown)
 
     @property
     def features(self) -> Features:
@@ -168,9 +170,12 @@ class SequenceExample(_Root):
     }
 
     def __init__(
-        self, context: Features | None = None, feature_lists: FeatureLists | None = None
+        self,
+        context: Features | None = None,
+        feature_lists: FeatureLists | None = None,
+        **unknown: Any,
     ) -> None:
-        super().__init__(context=context, feature_lists=feature_lists)
+        super().__init__(context=context, feature_lists=feature_lists, **unknown)
 
     @property
     def context(self) -> Features:

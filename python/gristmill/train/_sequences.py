@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from gristmill.train._lists import no_field
 from gristmill.train._messages import (
     Feature,
     MapMessage,
@@ -25,7 +26,9 @@ class FeatureList(Message):
 
     __slots__ = ("_steps",)
 
-    def __init__(self, feature: Iterable[Feature] | None = None) -> None:
+    def __init__(self, feature: Iterable[Feature] | None = None, **unknown: Any) -> None:
+        if unknown:
+            no_field(self, unknown)
         self._steps = Steps()
         for step in feature or ():
             self._steps.append(step)
@@ -125,7 +128,11 @@ class FeatureLists(MapMessage[FeatureList]):
     _value_class = FeatureList
     _field = "feature_list"
 
-    def __init__(self, feature_list: Mapping[str, FeatureList] | None = None) -> None:
+    def __init__(
+        self, feature_list: Mapping[str, FeatureList] | None = None, **unknown: Any
+    ) -> None:
+        if unknown:
+            no_field(self, unknown)
         super().__init__(feature_list)
 
     @property

@@ -312,5 +312,22 @@ def test_the_last_of_several_lists_stays():
     assert train.Feature(float_list=floats, int64_list=ints).WhichOneof("kind") == "int64_list"
     left = train.Feature(float_list=floats, int64_list=None)
     assert left.WhichOneof("kind") == "float_list"
-    with pytest.raises(ValueError, match='Feature has no "ints" field'):
-        train.Feature(ints=ints)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "BytesList",
+        "FloatList",
+        "Int64List",
+        "Feature",
+        "Features",
+        "FeatureList",
+        "FeatureLists",
+        "Example",
+        "SequenceExample",
+    ],
+)
+def test_a_field_that_is_not_there_is_refused_by_name(name):
+    with pytest.raises(ValueError, match=f'Protocol message {name} has no "values" field'):
+        getattr(train, name)(values=[1])
