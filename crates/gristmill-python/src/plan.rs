@@ -301,32 +301,18 @@ impl PyPlan {
         state: Vec<PyRef<'_, PyValue>>,
     ) -> PyResult<(Vec<PyValue>, Vec<String>)> {
         let state = state.iter().map(|v| v.0.clone()).collect();
-        let mut fold = Detached(Some(guarded(|| Reduction::new(&self.0, &graph.0, state))?));
-        let fail = |e: &Error| {
-            linger(py, e);
-            to_py(e)
+        let raise = |e: Error| {
+            Python::attach(|py| linger(py, &e));
+            to_py(&e)
         };
-        loop {
-            let reduction = fold.0.as_mut().expect("it is taken below only");
-            if py.detach(|| unpanicked(|| reduction.advance(LOOK))).map_err(|e| fail(&e))? {
-                break;
+        // The pass ends in here: its threads are waited for without the interpreter lock.
+        py.detach(|| {
+            let mut fold = unpanicked(|| Reduction::new(&self.0, &graph.0, state)).map_err(raise)?;
+            while !unpanicked(|| fold.advance(LOOK)).map_err(raise)? {
+                Python::attach(|py| py.check_signals())?;
             }
-            py.check_signals()?;
-        }
-        let done = fold.0.take().expect("as above");
-        let warnings = done.take_warnings();
-        let state = py.detach(|| done.into_state());
-        Ok((state.into_iter().map(PyValue).collect(), warnings))
-    }
-}
-
-/// A pass whose threads are waited for without the interpreter lock.
-struct Detached(Option<Reduction>);
-
-impl Drop for Detached {
-    fn drop(&mut self) {
-        if let Some(reduction) = self.0.take() {
-            Python::attach(|py| py.detach(|| drop(reduction)));
-        }
+            let warnings = fold.take_warnings();
+            Ok((fold.into_state().into_iter().map(PyValue).collect(), warnings))
+        })
     }
 }

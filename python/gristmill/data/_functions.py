@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from gristmill import _native, _trace
-from gristmill.convert import convert_to_tensor
 from gristmill.data import _structure as st
 from gristmill.data._facts import Facts, Watch
 from gristmill.data._lints import without_foreign_draws
@@ -135,10 +134,8 @@ def trace(
             raise TypeError(
                 f"Unsupported return value from function passed to Dataset.{where}(): None."
             )
-        if isinstance(returned, list):
-            # As TensorFlow does it; a predicate gives one tensor.
-            returned = convert_to_tensor(returned) if where == "filter" else tuple(returned)
-        returned = st.to_tensors(returned)
+        # A predicate gives one tensor.
+        returned = st.to_tensors(returned) if where == "filter" else st.returned(returned)
         leaves = st.flatten(returned)
         for leaf in leaves:
             graph.ref(leaf)

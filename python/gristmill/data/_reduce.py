@@ -35,15 +35,13 @@ def _by_values(dataset: Dataset, state: Any, func: Callable[..., Any]) -> Any:
     for element in dataset:
         made = func(st.pack(state, leaves), element)
         known = [leaf._value.spec for leaf in leaves]
-        leaves = st.flatten(st.to_tensors(tuple(made) if isinstance(made, list) else made))
+        leaves = st.flatten(st.returned(made))
         _native.widened(known, [leaf._value.spec for leaf in leaves])
     return st.pack(state, leaves)
 
 
 class Reductions:
     """What `Dataset` has of them."""
-
-    __slots__ = ()
 
     def reduce(
         self: Any, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None

@@ -140,6 +140,11 @@ def _with_specs(s: Any, found: Iterator[_trace.Spec]) -> Any:
     return specs.from_native(next(found))
 
 
+def returned(made: Any) -> Any:
+    """Returns what a function returned as an element: a list stands for a tuple there."""
+    return to_tensors(tuple(made) if isinstance(made, list) else made)
+
+
 def to_tensors(element: Any) -> Any:
     """Returns a structure with every leaf converted to a tensor."""
     leaves = []

@@ -1,62 +1,77 @@
-//! Taking a function apart: what needs some of its inputs, and what can be done before they are there.
+//! Taking a function apart: some of its ops as a function of their own, and what passes between the parts.
 
-use super::{Graph, Node, Ref};
+use super::{Graph, Node, OpNode, Ref};
+use gristmill_types::Spec;
+use std::collections::HashMap;
 
-/// The halves of a function under construction.
-struct Halves<'a> {
-    whole: &'a Graph,
-    /// Whether a node belongs to the second half.
-    late: Vec<bool>,
-    before: Graph,
-    after: Graph,
-    /// Where a node is in the first half, and in the second.
-    early_at: Vec<Option<usize>>,
-    late_at: Vec<Option<usize>>,
-    /// What the first half gives to the second, and the second's node for it.
-    handed: Vec<(Ref, usize)>,
-}
-
-impl Halves<'_> {
-    fn early(&mut self, node: usize, made: Node) {
-        self.early_at[node] = Some(self.before.nodes.len());
-        self.before.nodes.push(made);
-    }
-
-    fn late(&mut self, node: usize, made: Node) {
-        self.late_at[node] = Some(self.after.nodes.len());
-        self.after.nodes.push(made);
-    }
-
-    fn in_before(&self, r: Ref) -> Ref {
-        Ref { node: self.early_at[r.node].expect("nodes refer to earlier ones"), output: r.output }
-    }
-
-    /// A value in the second half, handed over if the first makes it.
-    fn in_after(&mut self, r: Ref) -> Ref {
-        let node = &self.whole.nodes[r.node];
-        if self.late_at[r.node].is_none() && matches!(node, Node::Capture(_) | Node::Const(_)) {
-            self.late(r.node, node.clone());
-        }
-        if let Some(node) = self.late_at[r.node] {
-            return Ref { node, output: r.output };
-        }
-        let known = self.handed.iter().find(|(from, _)| *from == r).map(|(_, node)| *node);
-        let node = known.unwrap_or_else(|| {
-            let node = self.after.nodes.len();
-            self.after.nodes.push(Node::Input(self.after.inputs.len()));
-            self.after.inputs.push(self.whole.spec(r));
-            self.before.outputs.push(self.in_before(r));
-            self.handed.push((r, node));
-            node
-        });
-        Ref { node, output: 0 }
-    }
-}
+/// A value that passes between parts.
+type Passed = (Ref, Spec);
 
 impl Graph {
+    /// The components of the element, in their order.
+    pub(crate) fn leaves(&self) -> Vec<Passed> {
+        let place = |k: usize| self.nodes.iter().position(|n| matches!(n, Node::Input(i) if *i == k));
+        // A component that the function never names has no node; nobody refers to it either.
+        let leaf = |k: usize| Ref { node: place(k).unwrap_or(usize::MAX), output: 0 };
+        self.inputs.iter().enumerate().map(|(k, spec)| (leaf(k), spec.clone())).collect()
+    }
+
+    /// What the nodes that are late, and the outputs, read of those that are not: values of ops, and components of the
+    /// element.
+    pub(crate) fn crossing(&self, late: impl Fn(usize) -> bool) -> Vec<Passed> {
+        let behind = self.nodes.iter().enumerate().filter(|(i, _)| late(*i));
+        let read = behind.flat_map(|(_, node)| match node {
+            Node::Op(op) => op.inputs.as_slice(),
+            _ => &[],
+        });
+        let passes = |r: &Ref| !late(r.node) && matches!(self.nodes[r.node], Node::Input(_) | Node::Op(_));
+        let mut found: Vec<Ref> = read.chain(&self.outputs).filter(|r| passes(r)).copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        found.into_iter().map(|r| (r, self.spec(r))).collect()
+    }
+
+    /// Some of the ops as a function of the values `known`, giving those `wanted`. It has all captures.
+    pub(crate) fn part(
+        &self,
+        holds: impl Fn(usize) -> bool,
+        known: &[Passed],
+        wanted: impl IntoIterator<Item = Ref>,
+    ) -> Self {
+        let mut out = Self {
+            inputs: known.iter().map(|(_, spec)| spec.clone()).collect(),
+            captures: self.captures.clone(),
+            nodes: (0..known.len()).map(Node::Input).collect(),
+            outputs: Vec::new(),
+        };
+        let mut place: HashMap<Ref, Ref> =
+            known.iter().enumerate().map(|(k, (r, _))| (*r, Ref { node: k, output: 0 })).collect();
+        for (i, node) in self.nodes.iter().enumerate() {
+            let made = match node {
+                // Constants and captures are cheap to have in each part.
+                Node::Const(_) | Node::Capture(_) => node.clone(),
+                Node::Op(op) if holds(i) => {
+                    let inputs = op.inputs.iter().map(|r| place[r]).collect();
+                    Node::Op(OpNode { inputs, ..op.clone() })
+                }
+                Node::Op(_) | Node::Input(_) => continue,
+            };
+            let outputs = match &made {
+                Node::Op(op) => op.specs.len(),
+                _ => 1,
+            };
+            for output in 0..outputs {
+                place.insert(Ref { node: i, output }, Ref { node: out.nodes.len(), output });
+            }
+            out.nodes.push(made);
+        }
+        out.outputs = wanted.into_iter().map(|r| place[&r]).collect();
+        out
+    }
+
     /// Two functions that together do what this one does. The first takes the inputs from `first` on and does all pure
-    /// work that needs no other, but nothing that can fail after an op that acts or draws; the second takes the inputs before `first` and then what the first gives. Both have
-    /// all captures. `None` if there is no such work.
+    /// work that needs no other, but nothing that can fail after an op that acts or draws; the second takes the inputs
+    /// before `first` and then what the first gives. `None` if there is no such work.
     pub fn split(&self, first: usize) -> Option<(Self, Self)> {
         let mut late: Vec<bool> = Vec::with_capacity(self.nodes.len());
         // What follows an assertion may rely on it.
@@ -71,43 +86,15 @@ impl Graph {
                 }
             });
         }
-        let half = |inputs: &[_]| Self {
-            inputs: inputs.to_vec(),
-            captures: self.captures.clone(),
-            ..Self::default()
-        };
-        let mut halves = Halves {
-            whole: self,
-            late,
-            before: half(&self.inputs[first..]),
-            after: half(&self.inputs[..first]),
-            early_at: vec![None; self.nodes.len()],
-            late_at: vec![None; self.nodes.len()],
-            handed: Vec::new(),
-        };
-        for (i, node) in self.nodes.iter().enumerate() {
-            match node {
-                Node::Op(op) if halves.late[i] => {
-                    let mut op = op.clone();
-                    op.inputs = op.inputs.iter().map(|&r| halves.in_after(r)).collect();
-                    halves.late(i, Node::Op(op));
-                }
-                Node::Op(op) => {
-                    let mut op = op.clone();
-                    op.inputs = op.inputs.iter().map(|&r| halves.in_before(r)).collect();
-                    halves.early(i, Node::Op(op));
-                }
-                Node::Input(k) if halves.late[i] => halves.late(i, Node::Input(*k)),
-                Node::Input(k) => halves.early(i, Node::Input(k - first)),
-                Node::Capture(_) | Node::Const(_) => halves.early(i, node.clone()),
-            }
+        let passed = self.crossing(|i| late[i]);
+        if !passed.iter().any(|(r, _)| matches!(self.nodes[r.node], Node::Op(_))) {
+            return None;
         }
-        for &r in &self.outputs {
-            let r = halves.in_after(r);
-            halves.after.outputs.push(r);
-        }
-        let works = halves.handed.iter().any(|(r, _)| matches!(self.nodes[r.node], Node::Op(_)));
-        works.then_some((halves.before, halves.after))
+        let mut state = self.leaves();
+        let element = state.split_off(first);
+        let before = self.part(|i| !late[i], &element, passed.iter().map(|(r, _)| *r));
+        let after = self.part(|i| late[i], &[state, passed].concat(), self.outputs.iter().copied());
+        Some((before, after))
     }
 }
 
@@ -178,7 +165,7 @@ mod tests {
         assert_eq!((before.op_count(), after.op_count()), (2, 2));
         assert_eq!((before.inputs.len(), before.outputs.len(), after.inputs.len()), (2, 2, 3));
         let handed = run(before, &[3, 4]);
-        assert_eq!(handed, [354, 3]);
+        assert_eq!(handed, [3, 354]);
         let expected = run(whole, &[2, 3, 4]);
         assert_eq!(expected, [(20 + 354) * 10 + 5, 3, 354, 5]);
         assert_eq!(run(after, &[2, handed[0], handed[1]]), expected);
