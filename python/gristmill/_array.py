@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gristmill import _trace, dtypes
+from gristmill._numpy import np
 from gristmill.composite import RaggedTensor, SparseTensor
 from gristmill.convert import constant, convert_to_tensor, shape_tensor
 from gristmill.dtypes import DTypeLike
 from gristmill.tensor import EagerTensor, Tensor
 from gristmill.tensor_shape import ShapeLike, TensorShape
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    from gristmill._numpy import np
 
 newaxis = None
 

@@ -7,19 +7,15 @@ import ctypes
 import functools
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gristmill import _native, _trace, dtypes
+from gristmill._numpy import np
 from gristmill.composite import Composite
 from gristmill.convert import convert_to_tensor, value_of
 from gristmill.dtypes import DType
 from gristmill.specs import TensorSpec, TypeSpec
 from gristmill.tensor import EagerTensor
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    from gristmill._numpy import np
 
 #: How long the end of the program waits for functions that are running, in seconds: once, and once
 #: more after they were told to end.

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gristmill import _trace, dtypes
 from gristmill._array import _dense_cast, cast
+from gristmill._numpy import np
 from gristmill.convert import constant, convert_to_tensor, shape_tensor, value_of
 from gristmill.dtypes import DTypeLike
 from gristmill.tensor import EagerTensor, Tensor
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    from gristmill._numpy import np
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:

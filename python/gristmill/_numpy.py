@@ -7,7 +7,9 @@ a tenth of a second after it. Packing, checking and copying records need none of
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["np"]
 
 
 class _NumPy:
@@ -20,4 +22,7 @@ class _NumPy:
         return value
 
 
-np = _NumPy()
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = _NumPy()

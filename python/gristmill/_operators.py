@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace
+from gristmill._numpy import np
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from gristmill.tensor import Tensor
-else:
-    from gristmill._numpy import np
 
 
 def binary(name: str, x: Any, y: Any) -> Tensor:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gristmill import _native, _trace, dtypes, specs
+from gristmill._numpy import np
 from gristmill.convert import convert_to_tensor
 from gristmill.dtypes import DType
 from gristmill.tensor import EagerTensor, SymbolicTensor, Tensor
 from gristmill.tensor_shape import TensorShape
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    from gristmill._numpy import np
 
 
 class Composite:

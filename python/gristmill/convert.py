@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gristmill import _native, _trace, dtypes
+from gristmill._numpy import np
 from gristmill.dtypes import DType, DTypeLike
 from gristmill.tensor import EagerTensor, SymbolicTensor, Tensor
 from gristmill.tensor_shape import ShapeLike, TensorShape
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    from gristmill._numpy import np
 
 # Those have no subclass of NumPy's among them, and NumPy need not be there to tell.
 _PLAIN = frozenset((list, tuple, bool, int, float, str, bytes))

@@ -5,11 +5,10 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any, Union
 
+from gristmill._numpy import np
+
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
-else:
-    from gristmill._numpy import np
 
 
 class DType:

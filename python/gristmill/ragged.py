@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill import dtypes
 from gristmill._absent import lookup as _lookup
+from gristmill._numpy import np
 from gristmill.composite import RaggedTensor
 from gristmill.convert import convert_to_tensor
 from gristmill.dtypes import DTypeLike
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    from gristmill._numpy import np
 
 __all__ = ["RaggedTensor", "constant", "stack"]
 

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill import _trace
 from gristmill._absent import lookup as _lookup
+from gristmill._numpy import np
 from gristmill.composite import SparseTensor
 from gristmill.convert import convert_to_tensor
 from gristmill.tensor import Tensor
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    from gristmill._numpy import np
 
 __all__ = ["SparseTensor", "from_dense", "to_dense", "reorder", "expand_dims", "reset_shape"]
 

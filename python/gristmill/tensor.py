@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gristmill import _native, _trace, dtypes, specs
+from gristmill._numpy import np
 from gristmill._operators import REFLECTED, Operators
 from gristmill.dtypes import DType
 from gristmill.errors import OperatorNotAllowedInGraphError
 from gristmill.tensor_shape import ShapeLike, TensorShape
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from gristmill._trace import FuncGraph
-else:
-    from gristmill._numpy import np
 
 
 class Tensor(Operators):

@@ -6,17 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gristmill import _native, _trace, dtypes
+from gristmill._numpy import np
 from gristmill.data import _structure as st
 from gristmill.data._lints import peek
 from gristmill.specs import TypeSpec
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from gristmill.data._dataset import Dataset
     from gristmill.data._process import ProcessPass
-else:
-    from gristmill._numpy import np
 
 _shown: set[str] = set()
 
