@@ -8,12 +8,13 @@ import pathlib
 import sys
 import time
 
-import gristmill as tf
-
 if not any(word.startswith("w5") for word in sys.argv):
     # What gives arrays loads NumPy when the first is made; a program that uses them has loaded it
-    # before. One that packs photos has no need of it.
+    # before (one that packs photos has no need of it). First of all, since the threads of its
+    # OpenBLAS spin for some 0.05 s after they start: beside the imports here as with every peer.
     import numpy  # noqa: F401
+
+import gristmill as tf
 
 AUTO = tf.data.AUTOTUNE
 

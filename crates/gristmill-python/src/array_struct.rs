@@ -101,28 +101,14 @@ pub(crate) fn of<'py>(py: Python<'py>, t: &Tensor, writeable: bool) -> PyResult<
     Plain { kind, itemsize, dims: t.dims(), data: t.bytes().as_ptr(), writeable }.capsule(py)
 }
 
-/// The memory of one string of a tensor, which lives as long as this object.
+/// A tensor that NumPy looks at as an array which cannot be written.
 #[pyclass(frozen, module = "gristmill._native")]
-pub(crate) struct StringMemory {
-    tensor: Tensor,
-    at: usize,
-}
-
-impl StringMemory {
-    /// That of every string, in row-major order; none for other dtypes.
-    pub(crate) fn all(tensor: &Tensor) -> Vec<Self> {
-        let count = tensor.string_slices().len();
-        (0..count).map(|at| Self { tensor: tensor.clone(), at }).collect()
-    }
-}
+pub(crate) struct ReadOnly(pub(crate) Tensor);
 
 #[pymethods]
-impl StringMemory {
-    /// A vector of uint8 that cannot be written.
+impl ReadOnly {
     #[getter]
     fn __array_struct__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let bytes = self.tensor.string_at(self.at);
-        let (dims, data) = (&[bytes.len()], bytes.as_ptr());
-        Plain { kind: b'u', itemsize: 1, dims, data, writeable: false }.capsule(py)
+        of(py, &self.0, false)
     }
 }

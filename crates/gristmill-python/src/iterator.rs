@@ -2,12 +2,12 @@
 
 use crate::call::linger;
 use crate::error::{guarded, to_py, unpanicked};
-use crate::value::PyValue;
+use crate::value::{PyValue, for_numpy};
 use gristmill::plan::Plan;
 use gristmill::runtime::DatasetIterator;
-use gristmill_types::{Error, Kind, Value};
+use gristmill_types::{Error, Kind, Value, process};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,12 +31,12 @@ impl PyIterator {
                 Some(bytes) => DatasetIterator::resume(plan, bytes),
             })
         })?;
-        Ok(Self { inner: Mutex::new(Some(made)), owner: std::process::id() })
+        Ok(Self { inner: Mutex::new(Some(made)), owner: process::id() })
     }
 
     /// Refused before any lock: in a forked child a thread that is gone may hold it for ever.
     fn check_process(&self) -> gristmill_types::Result<()> {
-        if self.owner == std::process::id() {
+        if self.owner == process::id() {
             return Ok(());
         }
         Err(Error::new(
@@ -66,6 +66,28 @@ impl PyIterator {
         })
     }
 
+    /// The components of the next element; `None` at the end.
+    fn values(&self, py: Python<'_>) -> PyResult<Option<Vec<Value>>> {
+        let mut ready = self.ready()?;
+        loop {
+            let polled: Option<Option<gristmill_types::Result<Vec<Value>>>> = match ready.take() {
+                Some(element) => Some(element),
+                None => self.with(py, |it| it.poll_element(LOOK))?,
+            };
+            match polled {
+                None => py.check_signals()?,
+                Some(None) => return Ok(None),
+                Some(Some(element)) => {
+                    let values = element.map_err(|e| {
+                        linger(py, &e);
+                        to_py(&e)
+                    })?;
+                    return Ok(Some(values));
+                }
+            }
+        }
+    }
+
     fn with<T: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut DatasetIterator) -> T + Send) -> PyResult<T> {
         py.detach(|| {
             guarded(|| {
@@ -84,24 +106,15 @@ impl PyIterator {
     /// The components of the next element in flattening order; `None` at the end. Signals interrupt
     /// the wait.
     fn next(&self, py: Python<'_>) -> PyResult<Option<Vec<PyValue>>> {
-        let mut ready = self.ready()?;
-        loop {
-            let polled: Option<Option<gristmill_types::Result<Vec<Value>>>> = match ready.take() {
-                Some(element) => Some(element),
-                None => self.with(py, |it| it.poll_element(LOOK))?,
-            };
-            match polled {
-                None => py.check_signals()?,
-                Some(None) => return Ok(None),
-                Some(Some(element)) => {
-                    let values = element.map_err(|e| {
-                        linger(py, &e);
-                        to_py(&e)
-                    })?;
-                    return Ok(Some(values.into_iter().map(PyValue).collect()));
-                }
-            }
-        }
+        Ok(self.values(py)?.map(|values| values.into_iter().map(PyValue).collect()))
+    }
+
+    /// The same, each as [`for_numpy`] has it.
+    fn next_for_numpy<'py>(&self, py: Python<'py>, views: bool) -> PyResult<Option<Bound<'py, PyList>>> {
+        let Some(values) = self.values(py)? else { return Ok(None) };
+        let list = PyList::empty(py);
+        values.into_iter().try_for_each(|v| list.append(for_numpy(py, v, views)?))?;
+        Ok(Some(list))
     }
 
     /// Where the pass is.
@@ -143,7 +156,7 @@ impl Drop for PyIterator {
     fn drop(&mut self) {
         let slot = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
         let Some(it) = slot.take() else { return };
-        if self.owner != std::process::id() {
+        if self.owner != process::id() {
             std::mem::forget(it);
         } else {
             Python::attach(|py| py.detach(|| drop(it)));

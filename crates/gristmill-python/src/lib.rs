@@ -18,6 +18,7 @@ mod op;
 mod pack;
 mod plan;
 mod spec;
+mod string_view;
 mod tools;
 mod unpack;
 mod value;
@@ -28,8 +29,11 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     gristmill::init();
+    // From here on a forked child is known as one.
+    gristmill_types::process::id();
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<value::PyValue>()?;
+    m.add_class::<array_struct::ReadOnly>()?;
     m.add_class::<graph::PyGraph>()?;
     m.add_class::<graph::PyGraphBuilder>()?;
     m.add_class::<files::RecordWriter>()?;

@@ -1,7 +1,7 @@
 //! Dense, sparse and ragged values in Python's hands.
 
 use crate::error::{guarded, invalid, to_py};
-use crate::{array_struct, dlpack, memory, spec};
+use crate::{array_struct, dlpack, memory, spec, string_view};
 use gristmill_types::{Bytes, DType, PartialShape, Ragged, Shape, Sparse, Tensor, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
@@ -20,6 +20,24 @@ impl PyValue {
 /// Whether nobody else holds the tensor's memory, so that it may be written through a view.
 pub(crate) fn exclusive(t: &Tensor) -> bool {
     t.shared().is_none_or(|(buffer, _)| Arc::strong_count(buffer) == 1)
+}
+
+/// Whether NumPy's view of it is an array, of the dtype that NumPy has by that name.
+fn is_plain_array(t: &Tensor) -> bool {
+    !t.dims().is_empty() && !matches!(t.dtype(), DType::String | DType::BF16)
+}
+
+/// A value on its way to NumPy: a scalar string is `bytes`, or a `memoryview` with `views`; what NumPy has as an array
+/// is a `ReadOnly` for it to look at; anything else stays a `Value`.
+pub(crate) fn for_numpy(py: Python<'_>, value: Value, views: bool) -> PyResult<Bound<'_, PyAny>> {
+    match value {
+        Value::Tensor(t) if t.dims().is_empty() && t.dtype() == DType::String => match views {
+            true => string_view::view_of(py, t.string_bytes(0)),
+            false => Ok(PyBytes::new(py, t.string_at(0)).into_any()),
+        },
+        Value::Tensor(t) if is_plain_array(&t) => Ok(Bound::new(py, array_struct::ReadOnly(t))?.into_any()),
+        other => Ok(Bound::new(py, PyValue(other))?.into_any()),
+    }
 }
 
 #[pymethods]
@@ -129,14 +147,6 @@ impl PyValue {
         self.0.kind_name()
     }
 
-    /// Whether NumPy's view of it is an array, of the dtype that NumPy has by that name.
-    #[getter]
-    fn is_plain_array(&self) -> bool {
-        self.0
-            .tensor()
-            .is_ok_and(|t| !t.dims().is_empty() && !matches!(t.dtype(), DType::String | DType::BF16))
-    }
-
     /// Name of the dtype.
     #[getter]
     fn dtype(&self) -> &'static str {
@@ -189,9 +199,9 @@ impl PyValue {
         }
     }
 
-    /// The memory of each element of a string tensor in row-major order.
-    fn string_memory(&self) -> PyResult<Vec<array_struct::StringMemory>> {
-        Ok(array_struct::StringMemory::all(self.dense()?))
+    /// A `memoryview` of each element of a string tensor in row-major order.
+    fn string_views<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        string_view::views_of(py, self.dense()?)
     }
 
     /// Writes the elements of a string tensor into a C-contiguous NumPy array of objects of the same size.

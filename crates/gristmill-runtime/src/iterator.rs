@@ -10,7 +10,7 @@ use crate::sys::{bound_free_memory, entropy};
 use gristmill_plan::optimize;
 use gristmill_plan::{Class, Draw, Plan, registry};
 use gristmill_types::hash::Fnv;
-use gristmill_types::{Block, Error, Key, Kind, Result, Value};
+use gristmill_types::{Block, Error, Key, Kind, Result, Value, process};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -160,7 +160,7 @@ impl DatasetIterator {
             shared,
             draws,
             plan: plan.clone(),
-            owner: std::process::id(),
+            owner: process::id(),
             started: Instant::now(),
             ahead: if plan.foreign { 1 } else { 4096 },
             over: false,
@@ -214,7 +214,7 @@ impl DatasetIterator {
 
     /// Whether the next outcomes can be had at once, waiting at most that long for them.
     pub(crate) fn ready(&mut self, timeout: std::time::Duration) -> bool {
-        self.owner != std::process::id() || self.feed.ready(timeout)
+        self.owner != process::id() || self.feed.ready(timeout)
     }
 
     /// The next outcomes, as many as are read at a time for a reader that wants all of them.
@@ -238,7 +238,7 @@ impl DatasetIterator {
 
     /// After a fork the child has none of the threads that would make elements.
     fn check_process(&self) -> Result<()> {
-        if self.owner == std::process::id() {
+        if self.owner == process::id() {
             return Ok(());
         }
         Err(Error::new(

@@ -21,6 +21,8 @@ struct Inner {
 #[derive(Default)]
 struct Queue {
     tasks: VecDeque<Task>,
+    /// Workers that wait for a task. Waking one is a system call, and needless where none does.
+    idle: usize,
     closed: bool,
 }
 
@@ -81,20 +83,30 @@ impl Pool {
     pub fn submit<T: Send + 'static>(&self, f: impl FnOnce(&mut Scratch) -> T + Send + 'static) -> Job<T> {
         let (job, task) = job_with(f);
         let inner = &self.handle.0;
-        lock(&inner.queue).tasks.push_back(Box::new(task));
-        inner.wake.notify_one();
+        let mut queue = lock(&inner.queue);
+        queue.tasks.push_back(Box::new(task));
+        let idle = queue.idle > 0;
+        drop(queue);
+        if idle {
+            inner.wake.notify_one();
+        }
         job
     }
 }
 
 /// A function as a task that keeps what it gives, or that it panicked, for the job.
 fn job_with<A: ?Sized, T>(f: impl FnOnce(&mut A) -> T) -> (Job<T>, impl FnOnce(&mut A)) {
-    let job = Job(Arc::new((Mutex::new(None), Condvar::new())));
+    let job = Job(Arc::new((Mutex::new(Outcome { result: None, awaited: false }), Condvar::new())));
     let done = Arc::clone(&job.0);
     let task = move |given: &mut A| {
         let result = catch_unwind(AssertUnwindSafe(|| f(given))).map_err(|p| Error::from_panic(&*p));
-        *lock(&done.0) = Some(result);
-        done.1.notify_all();
+        let mut outcome = lock(&done.0);
+        outcome.result = Some(result);
+        let awaited = outcome.awaited;
+        drop(outcome);
+        if awaited {
+            done.1.notify_all();
+        }
     };
     (job, task)
 }
@@ -118,20 +130,28 @@ fn work(inner: &Inner) {
                 if queue.closed {
                     return;
                 }
+                queue.idle += 1;
                 queue = inner.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                queue.idle -= 1;
             }
         };
         task(&mut scratch);
     }
 }
 
+struct Outcome<T> {
+    result: Option<Result<T, Error>>,
+    /// Whether somebody waits for it.
+    awaited: bool,
+}
+
 /// A task's result to come.
-pub struct Job<T>(Arc<(Mutex<Option<Result<T, Error>>>, Condvar)>);
+pub struct Job<T>(Arc<(Mutex<Outcome<T>>, Condvar)>);
 
 impl<T> Job<T> {
     /// Whether the result is there.
     pub fn is_done(&self) -> bool {
-        lock(&self.0.0).is_some()
+        lock(&self.0.0).result.is_some()
     }
 
     /// Waits for the result.
@@ -139,12 +159,13 @@ impl<T> Job<T> {
     /// # Errors
     /// `Internal` if the task panicked.
     pub fn wait(self) -> Result<T, Error> {
-        let mut slot = lock(&self.0.0);
+        let mut outcome = lock(&self.0.0);
         loop {
-            if let Some(result) = slot.take() {
+            if let Some(result) = outcome.result.take() {
                 return result;
             }
-            slot = self.0.1.wait(slot).unwrap_or_else(PoisonError::into_inner);
+            outcome.awaited = true;
+            outcome = self.0.1.wait(outcome).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

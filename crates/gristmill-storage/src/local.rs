@@ -54,6 +54,12 @@ impl Source for LocalFile {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         std::os::windows::fs::FileExt::seek_read(&self.file, into, offset)
     }
+
+    #[cfg(target_os = "linux")]
+    fn read_cached(&self, offset: u64, into: &mut [u8]) -> usize {
+        let mut into = [io::IoSliceMut::new(into)];
+        rustix::io::preadv2(&self.file, &mut into, offset, rustix::io::ReadWriteFlags::NOWAIT).unwrap_or(0)
+    }
 }
 
 impl Store for LocalStore {

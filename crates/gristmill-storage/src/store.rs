@@ -36,6 +36,12 @@ pub trait Source: Read + Seek + Send + Sync {
     /// # Errors
     /// What the operating system or the service reports.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+
+    /// Reads as much of the same as is in memory already, without waiting for a drive or a network: 0 bytes also where
+    /// that cannot be told.
+    fn read_cached(&self, _offset: u64, _into: &mut [u8]) -> usize {
+        0
+    }
 }
 
 /// A file being written. It appears under its name when published or committed; dropped before, it

@@ -1,8 +1,28 @@
 //! Things of which every process has one.
 #![allow(unsafe_code)]
 
-use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::sync::Once;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicU32};
+
+/// Forks between the process that first asked and this one.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn in_child() {
+    FORKS.fetch_add(1, Relaxed);
+}
+
+/// A number by which a forked child knows that it is not the process in which something was made. Unlike the
+/// process's id it is had without a system call, so that it may be looked at for every element.
+pub fn id() -> u32 {
+    static WATCHED: Once = Once::new();
+    WATCHED.call_once(|| {
+        // SAFETY: the handler is a function of this program that only counts. Without memory to keep it (the one
+        // error there is) a child is not told from its parent, as if it were never forked.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+    FORKS.load(Relaxed)
+}
 
 /// One value per process, made on first use and never freed. A forked child has none of its parent's
 /// threads and may inherit any lock in any state, so the value is reached without a lock, and the child
@@ -17,7 +37,7 @@ impl<T: Send + Sync> PerProcess<T> {
 
     /// This process's value. Where threads race to make it, one wins and the others' values are dropped.
     pub fn get(&self, make: impl FnOnce() -> T) -> &'static T {
-        let pid = std::process::id();
+        let pid = id();
         let current = self.0.load(Acquire);
         // SAFETY: the pointer is null or came from Box::into_raw below, and is never freed.
         if let Some((owner, value)) = unsafe { current.as_ref() }

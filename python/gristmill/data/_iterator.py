@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +29,10 @@ def tell(warnings: list[str]) -> None:
             logging.getLogger("gristmill").warning(text)
 
 
-def frozen(value: _native.Value) -> Any:
+def frozen(value: Any) -> Any:
     """Returns a value as ``as_numpy_iterator`` gives it: an array that cannot be written."""
-    if value.is_plain_array:
-        array = np.asarray(value)
-        array.flags.writeable = False
-        return array
+    if not isinstance(value, _native.Value):
+        return np.asarray(value) if isinstance(value, _native.ReadOnly) else value
     if value.kind == "dense" and value.dtype == "string":
         shape = value.shape
         if not shape:
@@ -54,11 +53,11 @@ def frozen(value: _native.Value) -> Any:
     return array
 
 
-def shown(value: _native.Value) -> Any:
+def shown(value: Any) -> Any:
     """Returns a value as `frozen` does, but strings as views of the engine's memory."""
-    if value.kind != "dense" or value.dtype != "string":
+    if not isinstance(value, _native.Value) or value.kind != "dense" or value.dtype != "string":
         return frozen(value)
-    views = [np.asarray(memory).data for memory in value.string_memory()]
+    views = value.string_views()
     shape = value.shape
     if not shape:
         return views[0]
@@ -78,7 +77,7 @@ class Iterator:
     def __init__(
         self,
         dataset: Dataset,
-        wrap: Callable[[_native.Value], Any] = _trace.wrap,
+        wrap: Callable[[Any], Any] = _trace.wrap,
         state: bytes | None = None,
         process: bool = False,
     ) -> None:
@@ -93,6 +92,9 @@ class Iterator:
             self._native = ProcessPass(dataset._plan, state)
         else:
             self._native = dataset._plan.iterate(state)
+        self._values: Callable[[], list[Any] | None] = self._native.next
+        if isinstance(self._native, _native.PlanIterator) and wrap in (frozen, shown):
+            self._values = functools.partial(self._native.next_for_numpy, wrap is shown)
         self._parses = dataset._facts.parses
         tell(self._native.take_warnings())
 
@@ -100,7 +102,7 @@ class Iterator:
         return self
 
     def __next__(self) -> Any:
-        values = self._native.next()
+        values = self._values()
         if values is None:
             tell(self._native.take_warnings())
             raise StopIteration

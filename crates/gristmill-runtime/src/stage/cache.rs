@@ -8,7 +8,7 @@ use crate::state::{StateReader, StateWriter};
 use crate::stats::{HeldBytes, StageStats};
 use gristmill_plan::Plan;
 use gristmill_plan::dataset::CacheSlot;
-use gristmill_types::{Block, Column, Error, Key, Kind, Result, Value};
+use gristmill_types::{Block, Column, Error, Key, Kind, Result, Value, process};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
@@ -60,13 +60,13 @@ impl Held {
         let at = pass.begin.clone();
         let (blocks, failed) = (Vec::new(), Vec::new());
         let kept = Kept { blocks, elements: 0, failed, bytes: 0, complete: false, reader, at };
-        Self { pid: std::process::id(), pass: Arc::new(pass), kept: Arc::new(Mutex::new(kept)) }
+        Self { pid: process::id(), pass: Arc::new(pass), kept: Arc::new(Mutex::new(kept)) }
     }
 
     /// The contents for this process. A forked child uses a complete cache; an unfinished one it fills
     /// anew, and leaves its parent's alone.
     fn here(&self) -> Self {
-        if self.pid == std::process::id() || self.kept.try_lock().is_ok_and(|k| k.complete) {
+        if self.pid == process::id() || self.kept.try_lock().is_ok_and(|k| k.complete) {
             return self.clone();
         }
         std::mem::forget(Arc::clone(&self.kept));

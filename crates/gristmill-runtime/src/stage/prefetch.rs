@@ -6,7 +6,7 @@ use crate::env::{Env, Shared};
 use crate::pool::lock;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::{HeldBytes, StageStats};
-use gristmill_types::{Block, Error, Result};
+use gristmill_types::{Block, Error, Result, process};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -30,7 +30,9 @@ struct Queue {
     bytes: usize,
     ended: bool,
     stopped: bool,
-    waiting: bool,
+    /// The thread waits until no more elements than these are left: half of what was there when it had made enough,
+    /// so that it is not woken for each.
+    waiting: Option<usize>,
     /// The reader waits for an element.
     wanted: bool,
     /// The thread makes one.
@@ -78,7 +80,7 @@ impl PrefetchStage {
             used: 0,
             before: Arc::default(),
             after: Arc::default(),
-            owner: std::process::id(),
+            owner: process::id(),
             stats,
         }
     }
@@ -119,7 +121,8 @@ impl PrefetchStage {
                     queue.elements -= block.outcomes();
                 }
                 queue.bytes -= bytes;
-                let (wake, left) = (queue.waiting, queue.bytes as u64);
+                let wake = queue.waiting.is_some_and(|low| self.exact() || queue.elements <= low);
+                let left = queue.bytes as u64;
                 drop(queue);
                 self.held.set(left);
                 self.stats.bytes_in.fetch_add(bytes as u64, Relaxed);
@@ -189,10 +192,10 @@ fn drive(mut stage: Box<dyn Stage>, channel: &Channel, shared: &Shared, ahead: &
         let room = {
             let mut queue = lock(&channel.queue);
             while !queue.stopped && !shared.is_cancelled() && ahead.is_full(&queue, &pace, budget) {
-                queue.waiting = true;
+                queue.waiting = Some(queue.elements / 2);
                 queue = channel.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
             }
-            queue.waiting = false;
+            queue.waiting = None;
             (queue.wanted, queue.making) = (false, true);
             if queue.stopped || shared.is_cancelled() {
                 return;
@@ -316,7 +319,7 @@ impl Stage for PrefetchStage {
 impl Drop for PrefetchStage {
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
-        if self.owner != std::process::id() {
+        if self.owner != process::id() {
             // A forked child has no such thread; the lock may be held by it for ever.
             std::mem::forget(thread);
             return;

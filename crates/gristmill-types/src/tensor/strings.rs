@@ -65,6 +65,16 @@ impl Tensor {
         }
     }
 
+    /// Element `i` of a string tensor in row-major order, sharing its memory; empty for other dtypes.
+    pub fn string_bytes(&self, i: usize) -> Bytes {
+        match &self.data {
+            Data::String(one) => one.clone(),
+            Data::Strings { items, start } => items[start + i].clone(),
+            Data::Spans { store, start } => store.bytes(start + i),
+            _ => Bytes::EMPTY,
+        }
+    }
+
     /// The elements of a string tensor as positions in shared buffers, beginning at the number given with
     /// them; `None` for other dtypes and where a buffer is too large for that.
     pub fn spans(&self) -> Option<(Arc<Strings>, usize)> {

@@ -6,15 +6,16 @@
 //! walk is done again. What is not in order - damage, an end in the middle of a frame, an error of the store - ends the
 //! parts before it: the plain reader goes on from there and finds the words.
 
+use super::part::{Part, Walk};
 use crate::env::Env;
 use crate::io::{self, Reading};
 use crate::stats::StageStats;
 use crate::sys;
 use gristmill_record::frame::{
-    HEADER_BYTES, OVERHEAD_BYTES, Span, Stop, find_header, parse_header, payload_holds, scan_frames,
+    HEADER_BYTES, OVERHEAD_BYTES, Span, Stop, find_header, parse_header, payload_holds,
 };
 use gristmill_storage::Source;
-use gristmill_types::{Buffer, StrSpan};
+use gristmill_types::Buffer;
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,35 +25,21 @@ use std::time::{Duration, Instant};
 
 /// Bytes of files that this is for.
 const WORTH: u64 = 2 << 20;
-/// Bytes of a part's buffer at least: what was read is walked over while it is in the processor's cache. And at most.
-const LEAST: u64 = 256 << 10;
+/// Bytes of a part's buffer at least: each part wakes a thread or two. And at most.
+const LEAST: u64 = 1 << 20;
 const MOST: u64 = 8 << 20;
 /// Records that fit into a part at least: one in as many is cut and read apart.
-const RECORDS: u64 = 8;
-/// A wait that tells of a slow drive if the thread that read was asleep meanwhile: what lies in the page cache is there
-/// at once, and more of it under way would only leave the processor's cache.
+const RECORDS: u64 = 16;
+/// Bytes that are read before they are walked over: few enough to be in the processor's cache still.
+const PIECE: usize = 256 << 10;
+/// A wait that tells of a slow drive, if the thread that read was asleep meanwhile and the bytes were not in the page
+/// cache: what lies there is had at once, and more of it under way would only leave the processor's cache.
 const SLOW: Duration = Duration::from_millis(2);
 /// Runs of zeros that are looked at for a header: beyond that the walk from the known end costs less.
 const RUNS: usize = 4096;
 /// Parts under way: at least, and at most.
 const SHALLOW: usize = 3;
 const DEEPEST: usize = 16;
-
-/// Whole records, as they lie in a part of a file.
-pub(super) struct Part {
-    /// The part, and the record that its end cuts in two.
-    pub(super) buffers: Vec<Arc<Buffer>>,
-    /// Where the first frame begins that the part may have.
-    begin: u64,
-    /// The payloads.
-    pub(super) places: Vec<StrSpan>,
-    /// Where their frames begin in the file.
-    pub(super) offsets: Vec<u64>,
-    /// Where the frame behind them begins.
-    pub(super) end: u64,
-    /// Whether the plain reader goes on behind them.
-    last: bool,
-}
 
 /// The bytes of a part, and the records that it has if its first frame is the one found there.
 struct Guess {
@@ -140,8 +127,10 @@ impl Ahead {
         if first > MOST / 2 || !room.has(2 * bytes) {
             return Err(source);
         }
-        let stride = bytes - HEADER_BYTES as u64;
         let each = first + OVERHEAD_BYTES as u64;
+        let room_for = bytes - HEADER_BYTES as u64;
+        // Where all records have one size no part cuts one: what is cut is read twice.
+        let stride = room_for - room_for % each;
         let file = File { source, size, verify, stats: Arc::clone(stats), origin: offset, each, stride };
         let mut ahead = Self {
             file: Arc::new(file),
@@ -242,28 +231,55 @@ impl File {
         let len = usize::try_from((self.size - from).min(self.stride + HEADER_BYTES as u64)).ok()?;
         self.working(|| {
             let mut buffer = Buffer::recycled(len);
-            let (start, sleeps) = (Instant::now(), sys::sleeps());
-            read_whole(&*self.source, from, buffer.as_mut_slice())?;
-            let slow = start.elapsed() > SLOW && sys::sleeps() > sleeps;
-            let begin = begin.or_else(|| Some(from + self.first_header(from, buffer.as_slice())? as u64));
+            let mut walk = begin.and_then(|begin| Walk::new(from, begin, self.each));
+            let mut filled = 0;
+            // What is in memory already is walked over piece by piece, while it is in the processor's cache.
+            while filled < len {
+                let piece = &mut buffer.as_mut_slice()[filled..len.min(filled + PIECE)];
+                let n = self.source.read_cached(from + filled as u64, piece);
+                if n == 0 {
+                    break;
+                }
+                filled += n;
+                let bytes = &buffer.as_slice()[..filled];
+                walk = walk.or_else(|| self.walk(from, bytes, len, filled == n));
+                if let Some(walk) = &mut walk {
+                    walk.go_on(bytes, self.verify);
+                }
+            }
+            let slow = self.rest(from + filled as u64, &mut buffer.as_mut_slice()[filled..])?;
+            let walk = walk.or_else(|| self.walk(from, buffer.as_slice(), len, true));
             let buffer = Arc::new(buffer);
-            let part = begin.and_then(|begin| self.frames(from, begin, &buffer));
+            let part = walk.and_then(|walk| self.part(walk, &buffer));
             Some(Guess { from, buffer, part, slow })
         })
     }
 
-    /// Where a frame seems to begin in the bytes of the file from `from` on.
-    fn first_header(&self, from: u64, bytes: &[u8]) -> Option<usize> {
+    /// Reads what was not in memory; says whether that took long because of the drive.
+    fn rest(&self, offset: u64, into: &mut [u8]) -> Option<bool> {
+        let waits = !into.is_empty();
+        let (start, sleeps) = (Instant::now(), sys::sleeps());
+        read_whole(&*self.source, offset, into)?;
+        Some(waits && start.elapsed() > SLOW && sys::sleeps() > sleeps)
+    }
+
+    /// The walk from where a frame seems to begin in the first bytes of a part of `len` bytes: where it does if all
+    /// records have one size, and elsewhere if they are to be searched.
+    fn walk(&self, from: u64, bytes: &[u8], len: usize, search: bool) -> Option<Walk> {
         let alike = (from - self.origin).next_multiple_of(self.each) - (from - self.origin);
-        let at = usize::try_from(alike).ok().filter(|&at| at < bytes.len());
-        let is_header = |&at: &usize| bytes[at..].first_chunk().is_some_and(|h| parse_header(h, 0).is_ok());
-        at.filter(is_header).or_else(|| find_header(bytes, RUNS))
+        let is_header = |at: usize| bytes.get(at..)?.first_chunk().and_then(|h| parse_header(h, 0).ok());
+        let at = usize::try_from(alike).ok().filter(|&at| is_header(at).is_some());
+        // In pieces a place further on is still to come.
+        let comes = alike >= bytes.len() as u64 && alike < len as u64;
+        let at = at.or_else(|| (search && !comes).then(|| find_header(bytes, RUNS))?)?;
+        Walk::new(from, from + at as u64, self.each)
     }
 
     /// The part whose first frame begins at `begin`.
     fn resolve(&self, guess: Guess, begin: u64) -> Option<Part> {
         let Guess { from, buffer, part, .. } = guess;
-        part.filter(|part| part.begin == begin).or_else(|| self.working(|| self.frames(from, begin, &buffer)))
+        part.filter(|part| part.begin == begin)
+            .or_else(|| self.working(|| self.part(Walk::new(from, begin, self.each)?, &buffer)))
     }
 
     /// Counts time and memory of work for the stage.
@@ -274,46 +290,26 @@ impl File {
         made
     }
 
-    /// The records of the part in `buffer`, whose first frame begins at `begin`.
-    fn frames(&self, from: u64, begin: u64, buffer: &Arc<Buffer>) -> Option<Part> {
-        let limit = from + self.stride;
-        let mut part = Part {
-            buffers: Vec::with_capacity(2),
-            begin,
-            places: Vec::new(),
-            offsets: Vec::new(),
-            end: begin,
-            last: false,
-        };
-        if begin >= limit {
-            return Some(part);
+    /// The records of the part in `buffer`, all of which was read.
+    fn part(&self, mut walk: Walk, buffer: &Arc<Buffer>) -> Option<Part> {
+        let limit = walk.from + self.stride;
+        if walk.begin >= limit {
+            return Some(walk.part(buffer, false));
         }
-        let bytes = buffer.as_slice();
-        let at = usize::try_from(begin.checked_sub(from)?).ok()?;
-        let mut spans = Vec::new();
-        let scan = scan_frames(&bytes[at..], begin, self.verify, usize::MAX, &mut spans);
-        part.end = begin + scan.consumed as u64;
-        part.places.reserve(spans.len() + 1);
-        part.offsets.reserve(spans.len() + 1);
-        for span in spans {
-            let start = span.start + at;
-            // Buffers have at most `MOST` bytes.
-            part.places.push(StrSpan { buffer: 0, start: start as u32, len: span.len as u32 });
-            part.offsets.push(from + (start - HEADER_BYTES) as u64);
-        }
-        part.buffers.push(Arc::clone(buffer));
-        match scan.stop {
-            _ if part.end >= limit => {}
-            Stop::Partial { frame_bytes: Some(n) } if n <= self.stride && n <= self.size - part.end => {
-                let head = &bytes[usize::try_from(part.end - from).ok()?..];
-                match self.cut_record(head, part.end, usize::try_from(n).ok()?) {
-                    Some(record) => part.push_cut(record),
-                    None => part.last = true,
+        walk.go_on(buffer.as_slice(), self.verify);
+        let end = walk.end();
+        match walk.stop {
+            _ if end >= limit => Some(walk.part(buffer, false)),
+            Stop::Partial { frame_bytes: Some(n) } if n <= self.stride && n <= self.size - end => {
+                let cut = self.cut_record(&buffer.as_slice()[walk.at..], end, usize::try_from(n).ok()?);
+                let mut part = walk.part(buffer, cut.is_none());
+                if let Some(record) = cut {
+                    part.push_cut(record);
                 }
+                Some(part)
             }
-            _ => part.last = true,
+            _ => Some(walk.part(buffer, true)),
         }
-        Some(part)
     }
 
     /// The frame of `n` bytes at `offset` that begins with `head` and goes on behind the part, if it is intact.
@@ -324,20 +320,5 @@ impl File {
         read_whole(&*self.source, offset + head.len() as u64, rest)?;
         let span = Span { start: HEADER_BYTES, len: n - OVERHEAD_BYTES };
         (!self.verify || payload_holds(record.as_slice(), span)).then_some(record)
-    }
-}
-
-impl Part {
-    /// Adds the frame behind the records.
-    fn push_cut(&mut self, frame: Buffer) {
-        let len = frame.len() as u64;
-        self.places.push(StrSpan {
-            buffer: 1,
-            start: HEADER_BYTES as u32,
-            len: (frame.len() - OVERHEAD_BYTES) as u32,
-        });
-        self.offsets.push(self.end);
-        self.buffers.push(Arc::new(frame));
-        self.end += len;
     }
 }

@@ -2,9 +2,11 @@
 
 mod ahead;
 mod open;
+mod part;
 
-use self::ahead::{Ahead, Part};
+use self::ahead::Ahead;
 use self::open::{Opened, Opener};
+use self::part::Part;
 use super::Stage;
 use crate::env::Env;
 use crate::io::Reading;
