@@ -4,17 +4,38 @@ Each function ``wN__variant(c)`` is one row of workload N and returns an iterato
 workload asks for; ``c`` names the files and sizes.
 """
 
+import os
 import pathlib
 import sys
 import time
 
-if not any(word.startswith("w5") for word in sys.argv):
-    # What gives arrays loads NumPy when the first is made; a program that uses them has loaded it
-    # before (one that packs photos has no need of it). First of all, since the threads of its
-    # OpenBLAS spin for some 0.05 s after they start: beside the imports here as with every peer.
+import gristmill as tf
+
+
+def _load_numpy():
+    """Loads NumPy and waits until its threads sleep.
+
+    What gives arrays loads it when the first is made; a program that uses them has loaded it
+    before. The threads of its OpenBLAS spin for some 0.1 s after they start, on one of two cores:
+    within that time these workloads would be half done. A peer that takes longer to import comes
+    too late to meet them, so here they are waited for, half a second at most.
+    """
     import numpy  # noqa: F401
 
-import gristmill as tf
+    def busy():
+        used = os.times()
+        return used.user + used.system
+
+    for _ in range(25):
+        before = busy()
+        time.sleep(0.02)
+        if busy() == before:
+            break
+
+
+# One that packs photos has no need of it.
+if not any(word.startswith("w5") for word in sys.argv):
+    _load_numpy()
 
 AUTO = tf.data.AUTOTUNE
 

@@ -98,18 +98,24 @@ impl Strings {
 
     /// Strings `start..start + n` in memory of their own, if they fill less than half of what they share.
     pub fn detached(&self, start: usize, n: usize) -> Option<Self> {
-        let spans = &self.spans[start..start + n];
+        Self::copied(&self.buffers, &self.spans[start..start + n])
+    }
+
+    /// Copies of the strings at these places in one buffer, if they fill less than half of those; `None` also if one
+    /// lies outside its buffer.
+    pub fn copied(buffers: &[Arc<Buffer>], spans: &[StrSpan]) -> Option<Self> {
         let bytes: usize = spans.iter().map(|s| s.len as usize).sum();
-        let held: usize = self.buffers.iter().map(|b| b.len()).sum();
+        let held: usize = buffers.iter().map(|b| b.len()).sum();
         if bytes >= held / 2 || bytes > MOST {
             return None;
         }
         let mut buffer = Buffer::recycled(bytes);
-        let mut out = Vec::with_capacity(n);
+        let mut out = Vec::with_capacity(spans.len());
         let mut at = 0;
-        for (i, s) in spans.iter().enumerate() {
-            let len = s.len as usize;
-            buffer.as_mut_slice()[at..at + len].copy_from_slice(self.get(start + i));
+        for s in spans {
+            let (start, len) = (s.start as usize, s.len as usize);
+            let from = buffers.get(s.buffer as usize)?.as_slice().get(start..start + len)?;
+            buffer.as_mut_slice()[at..at + len].copy_from_slice(from);
             // `bytes` is at most MOST, so positions fit.
             out.push(StrSpan { buffer: 0, start: at as u32, len: s.len });
             at += len;

@@ -123,9 +123,10 @@ impl StringColumn {
         const SHORT: usize = 256;
         let n = self.spans.len();
         let bytes: usize = self.spans.iter().map(|s| s.len as usize).sum();
-        let store = Strings::new(buffers, self.spans)
+        let own = if bytes <= SHORT * n { Strings::copied(&buffers, &self.spans) } else { None };
+        let store = own
+            .or_else(|| Strings::new(buffers, self.spans))
             .ok_or_else(|| Error::internal("a string lies outside its record"))?;
-        let own = if bytes <= SHORT * n { store.detached(0, n) } else { None };
-        Tensor::from_spans(shape, Arc::new(own.unwrap_or(store)))
+        Tensor::from_spans(shape, Arc::new(store))
     }
 }

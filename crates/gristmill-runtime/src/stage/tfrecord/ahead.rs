@@ -43,8 +43,9 @@ const DEEPEST: usize = 16;
 
 /// The bytes of a part, and the records that it has if its first frame is the one found there.
 struct Guess {
-    /// First byte.
+    /// First byte, and the one behind the last that a frame of the part may begin at.
     from: u64,
+    limit: u64,
     buffer: Arc<Buffer>,
     part: Option<Part>,
     /// Whether reading the bytes took long because of the drive.
@@ -60,8 +61,8 @@ struct File {
     /// Where the first frame of all begins, and its bytes: often all records have one size.
     origin: u64,
     each: u64,
-    /// Bytes from one part to the next. A part's buffer has room for one header more, so that no frame that
-    /// begins in it has a cut header.
+    /// Bytes from one part to the next, but for the first. A part's buffer has room for one header more, so that no
+    /// frame that begins in it has a cut header.
     stride: u64,
 }
 
@@ -163,12 +164,13 @@ impl Ahead {
                 break;
             }
             let (file, from) = (Arc::clone(&self.file), self.next);
+            let limit = from + file.stride_at(from);
             // The first part begins with a frame.
             let begin = (from == self.end).then_some(from);
             self.room.under_way.fetch_add(self.part_bytes, Relaxed);
             let threads = if self.depth > SHALLOW { io::MOST } else { io::few() };
-            self.parts.push_back(io::submit(threads, move || file.guess(from, begin)));
-            self.next += self.file.stride;
+            self.parts.push_back(io::submit(threads, move || file.guess(from, limit, begin)));
+            self.next = limit;
         }
     }
 
@@ -226,9 +228,18 @@ fn read_whole(source: &dyn Source, mut offset: u64, mut into: &mut [u8]) -> Opti
 }
 
 impl File {
+    /// Bytes of the part that begins at byte `from`: the first few are short, so that what comes first comes soon.
+    fn stride_at(&self, from: u64) -> u64 {
+        if from - self.origin < self.stride {
+            (self.stride / self.each / 4).max(1) * self.each
+        } else {
+            self.stride
+        }
+    }
+
     /// The part that begins at byte `from`, as far as it can tell itself.
-    fn guess(&self, from: u64, begin: Option<u64>) -> Option<Guess> {
-        let len = usize::try_from((self.size - from).min(self.stride + HEADER_BYTES as u64)).ok()?;
+    fn guess(&self, from: u64, limit: u64, begin: Option<u64>) -> Option<Guess> {
+        let len = usize::try_from(self.size.min(limit + HEADER_BYTES as u64) - from).ok()?;
         self.working(|| {
             let mut buffer = Buffer::recycled(len);
             let mut walk = begin.and_then(|begin| Walk::new(from, begin, self.each));
@@ -250,8 +261,8 @@ impl File {
             let slow = self.rest(from + filled as u64, &mut buffer.as_mut_slice()[filled..])?;
             let walk = walk.or_else(|| self.walk(from, buffer.as_slice(), len, true));
             let buffer = Arc::new(buffer);
-            let part = walk.and_then(|walk| self.part(walk, &buffer));
-            Some(Guess { from, buffer, part, slow })
+            let part = walk.and_then(|walk| self.part(walk, limit, &buffer));
+            Some(Guess { from, limit, buffer, part, slow })
         })
     }
 
@@ -277,9 +288,9 @@ impl File {
 
     /// The part whose first frame begins at `begin`.
     fn resolve(&self, guess: Guess, begin: u64) -> Option<Part> {
-        let Guess { from, buffer, part, .. } = guess;
+        let Guess { from, limit, buffer, part, .. } = guess;
         part.filter(|part| part.begin == begin)
-            .or_else(|| self.working(|| self.part(Walk::new(from, begin, self.each)?, &buffer)))
+            .or_else(|| self.working(|| self.part(Walk::new(from, begin, self.each)?, limit, &buffer)))
     }
 
     /// Counts time and memory of work for the stage.
@@ -290,9 +301,8 @@ impl File {
         made
     }
 
-    /// The records of the part in `buffer`, all of which was read.
-    fn part(&self, mut walk: Walk, buffer: &Arc<Buffer>) -> Option<Part> {
-        let limit = walk.from + self.stride;
+    /// The records of the part in `buffer`, all of which was read, whose frames begin before `limit`.
+    fn part(&self, mut walk: Walk, limit: u64, buffer: &Arc<Buffer>) -> Option<Part> {
         if walk.begin >= limit {
             return Some(walk.part(buffer, false));
         }
