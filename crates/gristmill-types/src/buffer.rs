@@ -1,8 +1,8 @@
 //! Shared, 64-byte aligned memory that is recycled.
 #![allow(unsafe_code)]
 
+use crate::pages::{self, HUGE};
 use crate::process::PerProcess;
-use std::alloc::{Layout, alloc, dealloc};
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -15,8 +15,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 pub const ALIGN: usize = 64;
 /// Buffers of at least this many bytes are recycled.
 const POOLED: usize = 32 << 10;
-/// Buffers of at least this many bytes are advised to lie in huge pages.
-const HUGE: usize = 2 << 20;
 /// Requests for fewer bytes are served by pieces of up to a quarter more too: blocks of a few elements come in many sizes,
 /// and the sizes that one batch is made of are not those of the next. No more than that, since what is held is counted
 /// without it.
@@ -173,15 +171,14 @@ fn class(len: usize) -> usize {
     len.next_multiple_of(step)
 }
 
-fn layout(capacity: usize) -> Layout {
-    let align = if capacity >= HUGE {
+fn align(capacity: usize) -> usize {
+    if capacity >= HUGE {
         HUGE
     } else if capacity >= POOLED {
         4096
     } else {
         ALIGN
-    };
-    Layout::from_size_align(capacity, align).expect("sizes are checked against isize when shapes are made")
+    }
 }
 
 impl Buffer {
@@ -215,10 +212,7 @@ impl Buffer {
     }
 
     fn fresh(len: usize, capacity: usize) -> Self {
-        let layout = layout(capacity);
-        // SAFETY: the layout's size is at least ALIGN, never zero.
-        let ptr = unsafe { alloc(layout) };
-        let Some(ptr) = NonNull::new(ptr) else {
+        let Some(ptr) = pages::take(capacity, align(capacity)) else {
             std::panic::resume_unwind(Box::new(OutOfMemory { bytes: len }))
         };
         if capacity >= POOLED {
@@ -226,14 +220,6 @@ impl Buffer {
             USE.set(ThreadUse { fresh: USE.get().fresh + 1, ..USE.get() });
             BYTES.fetch_add(capacity, Relaxed);
         }
-        #[cfg(target_os = "linux")]
-        if capacity >= HUGE {
-            // SAFETY: the range was just allocated; the call is advice and cannot invalidate it.
-            unsafe { libc::madvise(ptr.as_ptr().cast(), capacity, libc::MADV_HUGEPAGE) };
-        }
-        // Only now, so that the pages are huge when they are touched first.
-        // SAFETY: the range was just allocated with this size.
-        unsafe { ptr.as_ptr().write_bytes(0, capacity) };
         Self { ptr, len, capacity, owner: None }
     }
 
@@ -293,8 +279,8 @@ impl Drop for Buffer {
             return;
         }
         if self.capacity < POOLED {
-            // SAFETY: allocated in `fresh` with this very layout, and not given to the pool.
-            unsafe { dealloc(self.ptr.as_ptr(), layout(self.capacity)) };
+            // SAFETY: taken in `fresh` with these very numbers, and not given to the pool.
+            unsafe { pages::give(self.ptr, self.capacity, align(self.capacity)) };
             return;
         }
         let gone = match pool().lock() {
@@ -303,9 +289,9 @@ impl Drop for Buffer {
         };
         for (Free(ptr), capacity) in gone {
             BYTES.fetch_sub(capacity, Relaxed);
-            // SAFETY: every piece of the pool was allocated in `fresh` with the layout of its capacity, and the
-            // pool has just given it up.
-            unsafe { dealloc(ptr.as_ptr(), layout(capacity)) };
+            // SAFETY: every piece of the pool was taken in `fresh` with these numbers for its capacity, and the pool has
+            // just given it up.
+            unsafe { pages::give(ptr, capacity, align(capacity)) };
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod elements;
 pub mod error;
 pub mod hash;
 pub mod key;
+mod pages;
 pub mod process;
 pub mod rng;
 pub mod shape;

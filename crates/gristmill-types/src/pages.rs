@@ -1,0 +1,95 @@
+//! Large pieces of memory straight from the system: zero without being written, and faulted in by those who first write
+//! to them, in parallel, in huge pages where the system has them.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+/// Size and alignment of huge pages: of 2 MiB on x86-64 and on AArch64 with pages of 4 KiB.
+pub(crate) const HUGE: usize = 2 << 20;
+
+/// `capacity` zero bytes aligned to `align`; `None` where they cannot be had.
+pub(crate) fn take(capacity: usize, align: usize) -> Option<NonNull<u8>> {
+    #[cfg(target_os = "linux")]
+    if capacity >= HUGE {
+        return linux::take(capacity);
+    }
+    let layout = Layout::from_size_align(capacity, align).ok().filter(|l| l.size() > 0)?;
+    // SAFETY: the layout's size is not zero.
+    NonNull::new(unsafe { alloc_zeroed(layout) })
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// It is of [`take`] with the same numbers, and nobody uses it any more.
+pub(crate) unsafe fn give(ptr: NonNull<u8>, capacity: usize, align: usize) {
+    #[cfg(target_os = "linux")]
+    if capacity >= HUGE {
+        // SAFETY: `take` has mapped this very range.
+        unsafe { linux::unmap(ptr.as_ptr(), capacity) };
+        return;
+    }
+    // SAFETY: `take` has allocated it with this layout, which was valid then.
+    unsafe { dealloc(ptr.as_ptr(), Layout::from_size_align_unchecked(capacity, align)) };
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::HUGE;
+    use std::ptr::{NonNull, null_mut};
+
+    /// A mapping of its own, cut out of one that is larger by the alignment.
+    pub(super) fn take(capacity: usize) -> Option<NonNull<u8>> {
+        let whole = capacity.checked_add(HUGE)?;
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new private mapping at an address of the system's choice touches no other memory.
+        let begin = unsafe { libc::mmap(null_mut(), whole, access, kind, -1, 0) };
+        if begin == libc::MAP_FAILED {
+            return None;
+        }
+        let begin = begin.cast::<u8>();
+        let before = begin.align_offset(HUGE);
+        // SAFETY: `before` is less than HUGE, so that the aligned piece and what is cut off before and behind it lie
+        // in the mapping that was just made; the advice cannot invalidate it.
+        unsafe {
+            let aligned = begin.add(before);
+            unmap(begin, before);
+            unmap(aligned.add(capacity), HUGE - before);
+            libc::madvise(aligned.cast(), capacity, libc::MADV_HUGEPAGE);
+            NonNull::new(aligned)
+        }
+    }
+
+    /// # Safety
+    /// The range is part of a mapping of [`take`] that nobody uses.
+    pub(super) unsafe fn unmap(begin: *mut u8, bytes: usize) {
+        if bytes > 0 {
+            // SAFETY: see above. What cannot be unmapped stays reserved, which takes no memory.
+            unsafe { libc::munmap(begin.cast(), bytes) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_aligned_zero_and_writable() {
+        for (capacity, align) in [(64, 64), (40 << 10, 4096), (HUGE, HUGE), (5 * HUGE + (128 << 10), HUGE)] {
+            let pieces: Vec<_> = (0..3).map(|_| take(capacity, align).unwrap()).collect();
+            for &ptr in &pieces {
+                assert_eq!(ptr.as_ptr() as usize % align, 0);
+                // SAFETY: `take` gave that many initialised bytes, which nobody else knows.
+                let bytes = unsafe { std::slice::from_raw_parts_mut(ptr.as_ptr(), capacity) };
+                assert!(bytes.iter().all(|&b| b == 0));
+                bytes.fill(7);
+            }
+            // SAFETY: of `take` with these numbers, and used no more.
+            pieces.into_iter().for_each(|ptr| unsafe { give(ptr, capacity, align) });
+        }
+        assert_eq!(take(usize::MAX / 2, HUGE), None);
+        assert_eq!(take(usize::MAX, HUGE), None);
+    }
+}
