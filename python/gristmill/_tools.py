@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gristmill import _native
+from gristmill._log import warn
 from gristmill._start import quick_end
 from gristmill.dtypes import float32, int64, string
 from gristmill.io import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
@@ -233,11 +234,10 @@ def _paths(files: Files) -> list[str]:
 def _report(answer: tuple[str, list[str]]) -> dict[str, Any]:
     # Not needed before the first job: importing gristmill stays quick.
     import json
-    import logging
 
     text, notes = answer
     for note in notes:
-        logging.getLogger("gristmill").warning(note)
+        warn(note)
     report: dict[str, Any] = json.loads(text)
     return report
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gristmill import _native, _trace, dtypes
+from gristmill._log import warn
 from gristmill._numpy import np
 from gristmill.data import _structure as st
 from gristmill.data._lints import peek
@@ -24,9 +25,7 @@ def tell(warnings: list[str]) -> None:
     for text in warnings:
         if text not in _shown:
             _shown.add(text)
-            import logging
-
-            logging.getLogger("gristmill").warning(text)
+            warn(text)
 
 
 def frozen(value: Any) -> Any:

@@ -24,3 +24,25 @@ def test_numpy_is_loaded_when_it_is_first_needed(tmp_path):
     """
     path = str(tmp_path / "records")
     subprocess.run([sys.executable, "-c", textwrap.dedent(code), path], check=True)
+
+
+def test_warnings_go_where_logging_would_put_them():
+    code = """
+        import sys
+        from gristmill._log import warn
+
+        warn("before")
+        assert "logging" not in sys.modules
+        import logging
+
+        warn("beside")
+        logging.getLogger("gristmill").addHandler(logging.StreamHandler(sys.stdout))
+        warn("behind")
+        sys.stderr = None
+        del sys.modules["logging"]
+        warn("nowhere")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], check=True, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("behind\n", "before\nbeside\n")

@@ -69,7 +69,10 @@ def test_numpy_sees_what_there_is(dtype, shape):
     assert (view.dtype, view.shape, view.flags.c_contiguous) == (given.dtype, shape, True)
     assert view.flags.aligned
     np.testing.assert_array_equal(view, given)
-    assert value.is_plain_array == (shape != ())
+    (found,) = tf.data.Dataset.from_tensors(given).as_numpy_iterator()
+    assert (found.dtype, found.shape) == (given.dtype, shape)
+    np.testing.assert_array_equal(found, given)
+    assert not found.flags.writeable
 
 
 def test_a_view_keeps_the_memory_and_is_written_only_alone():
@@ -87,8 +90,11 @@ def test_a_view_keeps_the_memory_and_is_written_only_alone():
 
 def test_strings_and_bfloat16_are_no_plain_arrays():
     strings = _native.Value.from_strings([2], [b"a", b"b"])
-    assert not strings.is_plain_array
     assert not hasattr(strings, "__array_struct__")
     half = next(iter(tf.data.Dataset.from_tensors(tf.constant([1.0, 2.0], tf.bfloat16))))
     assert half.numpy().dtype == tf.bfloat16.as_numpy_dtype
     np.testing.assert_array_equal(half.numpy().astype(np.float32), [1, 2])
+    ds = tf.data.Dataset.from_tensors((tf.constant([1.0, 2.0], tf.bfloat16), [b"a", b"b"], b"c"))
+    ((half, strings, one),) = ds.as_numpy_iterator()
+    assert half.dtype == tf.bfloat16.as_numpy_dtype and not half.flags.writeable
+    assert strings.dtype == object and strings.tolist() == [b"a", b"b"] and one == b"c"

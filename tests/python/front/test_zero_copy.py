@@ -1,6 +1,8 @@
 """Strings as views of the engine's memory."""
 
 import gc
+import io
+import sys
 
 import numpy as np
 import pytest
@@ -39,6 +41,38 @@ def test_views_cannot_be_written_and_outlive_the_pass(records):
         kept[0][0] = 1
     with pytest.raises(ValueError, match="WRITEABLE"):
         np.asarray(kept[0]).flags.writeable = True
+
+
+def test_what_a_view_is_of(records):
+    views = list(records.as_numpy_iterator(zero_copy=True))
+    for view, record in zip(views, RECORDS, strict=True):
+        assert (view.format, view.ndim, view.itemsize, view.readonly) == ("B", 1, 1, True)
+        assert (view.shape, view.strides, view.contiguous) == ((len(record),), (1,), True)
+        assert hash(view) == hash(record)
+        again = memoryview(view.obj)
+        view.release()
+        assert again.tobytes() == record
+    exporter = again.obj
+    with pytest.raises(TypeError, match="cannot create"):
+        type(exporter)()
+    with pytest.raises(TypeError, match="read-write"):
+        io.BytesIO(b"1234567").readinto(exporter)
+    del again, views, view
+    gc.collect()
+    assert bytes(exporter) == RECORDS[-1]
+
+
+def test_views_leak_neither_objects_nor_types(records):
+    def count():
+        gc.collect()
+        return sys.getrefcount(kind)
+
+    (kept,) = list(records.skip(5).as_numpy_iterator(zero_copy=True))
+    kind = type(kept.obj)
+    before = count()
+    for _ in range(100):
+        list(records.as_numpy_iterator(zero_copy=True))
+    assert abs(count() - before) < 10
 
 
 def test_arrays_of_strings_hold_views_and_the_rest_is_as_ever(records):
