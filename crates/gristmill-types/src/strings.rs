@@ -78,7 +78,12 @@ impl Strings {
     /// If there are not so many.
     #[inline]
     pub fn get(&self, i: usize) -> &[u8] {
-        let s = self.spans[i];
+        self.slice(self.spans[i])
+    }
+
+    /// The string at one of the places.
+    #[inline]
+    pub(crate) fn slice(&self, s: StrSpan) -> &[u8] {
         &self.buffers[s.buffer as usize].as_slice()[s.start as usize..s.start as usize + s.len as usize]
     }
 

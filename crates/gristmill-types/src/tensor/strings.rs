@@ -51,8 +51,13 @@ impl Tensor {
 
     /// The elements of a string tensor as slices; none for other dtypes.
     pub fn string_slices(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        let n = if self.dtype == DType::String { self.count() } else { 0 };
-        (0..n).map(move |i| self.string_at(i))
+        let of = |start: usize| start..start + self.count();
+        match &self.data {
+            Data::String(one) => Slices::Items(std::slice::from_ref(one).iter()),
+            Data::Strings { items, start } => Slices::Items(items[of(*start)].iter()),
+            Data::Spans { store, start } => Slices::Spans(store, store.spans()[of(*start)].iter()),
+            _ => Slices::Items([].iter()),
+        }
     }
 
     /// Element `i` of a string tensor in row-major order; empty for other dtypes.
@@ -178,6 +183,34 @@ impl Tensor {
         Self { data, ..self }
     }
 }
+
+/// See [`Tensor::string_slices`].
+enum Slices<'a> {
+    Items(std::slice::Iter<'a, Bytes>),
+    Spans(&'a Strings, std::slice::Iter<'a, StrSpan>),
+}
+
+impl<'a> Iterator for Slices<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        match self {
+            Self::Items(items) => items.next().map(Bytes::as_slice),
+            Self::Spans(store, spans) => spans.next().map(|s| store.slice(*s)),
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::Items(items) => items.size_hint(),
+            Self::Spans(_, spans) => spans.size_hint(),
+        }
+    }
+}
+
+impl ExactSizeIterator for Slices<'_> {}
 
 /// Strings that others are woven of.
 enum Part<'a> {
