@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
 
 def warn(text: str) -> None:
@@ -10,9 +11,11 @@ def warn(text: str) -> None:
 
     A program that has not loaded `logging` has not set it up either: then the text is written
     where `logging` would write it, to standard error, and the milliseconds of loading are saved.
+    Like there, a text that cannot be written is no error.
     """
-    logging = sys.modules.get("logging")
-    if logging is not None:
-        logging.getLogger("gristmill").warning(text)
+    logger = getattr(sys.modules.get("logging"), "getLogger", None)
+    if logger is not None:
+        logger("gristmill").warning(text)
     elif sys.stderr is not None:
-        print(text, file=sys.stderr, flush=True)
+        with suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)

@@ -14,8 +14,8 @@ use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 
 /// Py_bf_getbuffer (Include/typeslots.h).
 const GET_BUFFER: c_int = 1;
-/// Py_TPFLAGS_DISALLOW_INSTANTIATION (Include/object.h, Python 3.10).
-const NOT_FROM_PYTHON: c_ulong = 1 << 7;
+/// Py_TPFLAGS_DISALLOW_INSTANTIATION, Py_TPFLAGS_IMMUTABLETYPE (Include/object.h, Python 3.10).
+const NOT_FROM_PYTHON: c_ulong = 1 << 7 | 1 << 8;
 /// PyBUF_WRITABLE, PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES (Include/pybuffer.h).
 const WRITABLE: c_int = 0x1;
 const FORMAT: c_int = 0x4;

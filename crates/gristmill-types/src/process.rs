@@ -13,7 +13,8 @@ extern "C" fn in_child() {
 }
 
 /// A number by which a forked child knows that it is not the process in which something was made. Unlike the
-/// process's id it is had without a system call, so that it may be looked at for every element.
+/// process's id it is had without a system call, so that it may be looked at for every element; a child made past
+/// `fork` (by the system call itself) is not told from its parent.
 pub fn id() -> u32 {
     static WATCHED: Once = Once::new();
     WATCHED.call_once(|| {

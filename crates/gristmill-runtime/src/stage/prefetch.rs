@@ -30,8 +30,8 @@ struct Queue {
     bytes: usize,
     ended: bool,
     stopped: bool,
-    /// The thread waits until no more elements than these are left: half of what was there when it had made enough,
-    /// so that it is not woken for each.
+    /// The thread waits until no more elements than these are left: so many fewer than when it had made enough as take
+    /// it a while to make, so that it is not woken for each, and at least half of them.
     waiting: Option<usize>,
     /// The reader waits for an element.
     wanted: bool,
@@ -192,7 +192,8 @@ fn drive(mut stage: Box<dyn Stage>, channel: &Channel, shared: &Shared, ahead: &
         let room = {
             let mut queue = lock(&channel.queue);
             while !queue.stopped && !shared.is_cancelled() && ahead.is_full(&queue, &pace, budget) {
-                queue.waiting = Some(queue.elements / 2);
+                let low = queue.elements.saturating_sub(pace.block(TARGET_NS));
+                queue.waiting = Some(low.max(queue.elements / 2));
                 queue = channel.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
             }
             queue.waiting = None;

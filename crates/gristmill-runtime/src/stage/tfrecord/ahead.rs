@@ -64,6 +64,8 @@ struct File {
     /// Bytes from one part to the next, but for the first. A part's buffer has room for one header more, so that no
     /// frame that begins in it has a cut header.
     stride: u64,
+    /// Bytes that a cut record may have.
+    most: u64,
 }
 
 /// See the module.
@@ -132,7 +134,16 @@ impl Ahead {
         let room_for = bytes - HEADER_BYTES as u64;
         // Where all records have one size no part cuts one: what is cut is read twice.
         let stride = room_for - room_for % each;
-        let file = File { source, size, verify, stats: Arc::clone(stats), origin: offset, each, stride };
+        let file = File {
+            source,
+            size,
+            verify,
+            stats: Arc::clone(stats),
+            origin: offset,
+            each,
+            stride,
+            most: bytes,
+        };
         let mut ahead = Self {
             file: Arc::new(file),
             next: offset,
@@ -253,13 +264,13 @@ impl File {
                 }
                 filled += n;
                 let bytes = &buffer.as_slice()[..filled];
-                walk = walk.or_else(|| self.walk(from, bytes, len, filled == n));
+                walk = walk.or_else(|| self.walk(from, bytes, filled == n));
                 if let Some(walk) = &mut walk {
                     walk.go_on(bytes, self.verify);
                 }
             }
             let slow = self.rest(from + filled as u64, &mut buffer.as_mut_slice()[filled..])?;
-            let walk = walk.or_else(|| self.walk(from, buffer.as_slice(), len, true));
+            let walk = walk.or_else(|| self.walk(from, buffer.as_slice(), true));
             let buffer = Arc::new(buffer);
             let part = walk.and_then(|walk| self.part(walk, limit, &buffer));
             Some(Guess { from, limit, buffer, part, slow })
@@ -274,15 +285,11 @@ impl File {
         Some(waits && start.elapsed() > SLOW && sys::sleeps() > sleeps)
     }
 
-    /// The walk from where a frame seems to begin in the first bytes of a part of `len` bytes: where it does if all
-    /// records have one size, and elsewhere if they are to be searched.
-    fn walk(&self, from: u64, bytes: &[u8], len: usize, search: bool) -> Option<Walk> {
-        let alike = (from - self.origin).next_multiple_of(self.each) - (from - self.origin);
-        let is_header = |at: usize| bytes.get(at..)?.first_chunk().and_then(|h| parse_header(h, 0).ok());
-        let at = usize::try_from(alike).ok().filter(|&at| is_header(at).is_some());
-        // In pieces a place further on is still to come.
-        let comes = alike >= bytes.len() as u64 && alike < len as u64;
-        let at = at.or_else(|| (search && !comes).then(|| find_header(bytes, RUNS))?)?;
+    /// The walk from where a frame seems to begin in the first bytes of a part: with the part, as where all records
+    /// have one size, or elsewhere if they are to be searched.
+    fn walk(&self, from: u64, bytes: &[u8], search: bool) -> Option<Walk> {
+        let is_header = bytes.first_chunk().is_some_and(|header| parse_header(header, 0).is_ok());
+        let at = if is_header { 0 } else { search.then(|| find_header(bytes, RUNS))?? };
         Walk::new(from, from + at as u64, self.each)
     }
 
@@ -310,7 +317,7 @@ impl File {
         let end = walk.end();
         match walk.stop {
             _ if end >= limit => Some(walk.part(buffer, false)),
-            Stop::Partial { frame_bytes: Some(n) } if n <= self.stride && n <= self.size - end => {
+            Stop::Partial { frame_bytes: Some(n) } if n <= self.most && n <= self.size - end => {
                 let cut = self.cut_record(&buffer.as_slice()[walk.at..], end, usize::try_from(n).ok()?);
                 let mut part = walk.part(buffer, cut.is_none());
                 if let Some(record) = cut {
