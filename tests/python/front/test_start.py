@@ -3,6 +3,11 @@
 import subprocess
 import sys
 import textwrap
+import time
+
+import numpy as np
+
+import gristmill as tf
 
 
 def test_numpy_is_loaded_when_it_is_first_needed(tmp_path):
@@ -46,3 +51,27 @@ def test_warnings_go_where_logging_would_put_them():
         [sys.executable, "-c", textwrap.dedent(code)], check=True, capture_output=True, text=True
     )
     assert (done.stdout, done.stderr) == ("behind\n", "before\nbeside\n")
+
+
+def test_a_prefetch_of_costly_elements_is_filled_up_again():
+    photo = tf.io.encode_jpeg(np.zeros((2000, 2000, 3), np.uint8))
+    photos = tf.data.Dataset.from_tensors(photo).repeat(100)
+    found = photos.map(lambda p: tf.reduce_sum(tf.cast(tf.io.decode_jpeg(p), tf.int64))).prefetch(8)
+    elements = iter(found)
+
+    def made():
+        stages = {stage["name"]: stage["elements"] for stage in elements.report()["stages"]}
+        return stages["map"]
+
+    def wait_for(count):
+        end = time.monotonic() + 60
+        while made() < count and time.monotonic() < end:
+            time.sleep(0.005)
+        assert made() >= count
+
+    next(elements)
+    wait_for(9)
+    # Less than half of what lies ready is taken.
+    for _ in range(3):
+        next(elements)
+    wait_for(10)
