@@ -27,6 +27,19 @@ def _cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
+def settle() -> None:
+    """Waits until the threads that imports have started sleep, half a second at most.
+
+    Those of NumPy's OpenBLAS spin for some 0.1 s. A module that takes longer than that to import
+    never meets them, one that does not would share the machine with them for a whole pass.
+    """
+    for _ in range(25):
+        before = _cpu_seconds()
+        time.sleep(0.02)
+        if _cpu_seconds() == before:
+            break
+
+
 def timed(tf: Any, call: Any, data: Path) -> dict[str, Any]:
     """Seconds and CPU seconds of one pass, and when its first batch came."""
     cpu, start = _cpu_seconds(), time.perf_counter()
@@ -73,6 +86,7 @@ def main() -> None:
     start = time.perf_counter()
     tf = importlib.import_module(module)
     imported = time.perf_counter() - start
+    settle()
     call = workloads.WORKLOADS[workload][variant]
     result = {"time": timed, "digest": digest}[mode](tf, call, Path(folder))
     result |= {"import_seconds": imported, "version": tf.__version__}
