@@ -21,6 +21,8 @@ pub struct Strings {
     spans: Vec<StrSpan>,
     /// The strings one by one, made when somebody asks for them so.
     items: OnceLock<Vec<Bytes>>,
+    /// Bytes of all strings before each, and of all: every stage counts what goes through it.
+    before: OnceLock<Vec<u64>>,
 }
 
 /// Largest buffer that spans can point into.
@@ -36,6 +38,7 @@ impl Strings {
             buffers,
             spans,
             items: OnceLock::new(),
+            before: OnceLock::new(),
         })
     }
 
@@ -101,6 +104,23 @@ impl Strings {
         self.items.get_or_init(|| (0..self.len()).map(|i| self.bytes(i)).collect())
     }
 
+    /// Bytes of strings `start..start + n`.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn byte_len(&self, start: usize, n: usize) -> usize {
+        let before = self.before.get_or_init(|| {
+            let mut sum = 0;
+            let ends = self.spans.iter().map(|s| {
+                sum += u64::from(s.len);
+                sum
+            });
+            std::iter::once(0).chain(ends).collect()
+        });
+        // Strings that overlap may sum up to more than there is memory.
+        usize::try_from(before[start + n] - before[start]).unwrap_or(usize::MAX)
+    }
+
     /// Strings `start..start + n` in memory of their own, if they fill less than half of what they share.
     pub fn detached(&self, start: usize, n: usize) -> Option<Self> {
         Self::copied(&self.buffers, &self.spans[start..start + n])
@@ -125,7 +145,12 @@ impl Strings {
             out.push(StrSpan { buffer: 0, start: at as u32, len: s.len });
             at += len;
         }
-        Some(Self { buffers: vec![Arc::new(buffer)], spans: out, items: OnceLock::new() })
+        Some(Self {
+            buffers: vec![Arc::new(buffer)],
+            spans: out,
+            items: OnceLock::new(),
+            before: OnceLock::new(),
+        })
     }
 }
 
@@ -209,7 +234,7 @@ impl Builder {
 
     /// All of them.
     pub fn finish(self) -> Strings {
-        Strings { buffers: self.buffers, spans: self.spans, items: OnceLock::new() }
+        Strings { buffers: self.buffers, spans: self.spans, items: OnceLock::new(), before: OnceLock::new() }
     }
 }
 
@@ -256,6 +281,18 @@ mod tests {
         again.extend(&joined, 0, 32);
         let again = again.finish();
         assert_eq!((again.get(0), again.get(30), again.buffers().len()), (joined.get(1), &b"234"[..], 6));
+    }
+
+    #[test]
+    fn any_range_knows_its_bytes() {
+        let items: Vec<Bytes> = [3, 0, 5, 1, 0].iter().map(|&n| Bytes::copy_from(&vec![7; n])).collect();
+        let s = Strings::from_items(&items).unwrap();
+        for start in 0..=5 {
+            for n in 0..=5 - start {
+                let sum: usize = items[start..start + n].iter().map(Bytes::len).sum();
+                assert_eq!(s.byte_len(start, n), sum);
+            }
+        }
     }
 
     #[test]

@@ -160,9 +160,7 @@ impl Tensor {
     /// Sum of the lengths.
     pub(super) fn strings_byte_len(&self) -> usize {
         match &self.data {
-            Data::Spans { store, start } => {
-                store.spans()[*start..*start + self.count()].iter().map(|s| s.len as usize).sum()
-            }
+            Data::Spans { store, start } => store.byte_len(*start, self.count()),
             _ => self.as_strings().iter().map(Bytes::len).sum(),
         }
     }
