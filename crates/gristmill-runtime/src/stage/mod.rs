@@ -110,7 +110,11 @@ impl Feed {
     /// The next outcomes, as [`Stage::next`]; up to `ahead` may be read at a time.
     pub(crate) fn next(&mut self, want: usize, ahead: usize) -> Option<Block> {
         let (block, start, n) = self.take(want, ahead)?;
-        Some(block.outcome_slice(start, n))
+        if n < block.outcomes() {
+            return Some(block.outcome_slice(start, n));
+        }
+        // Nobody else holds a block that is given whole.
+        Some(Arc::try_unwrap(block).unwrap_or_else(|shared| shared.outcome_slice(0, n)))
     }
 
     /// The same as outcomes `start..start + n` of a block.

@@ -111,6 +111,16 @@ impl PrefetchStage {
         self.limit == 0 || (self.env.lazy && self.given)
     }
 
+    /// The next of what is left of a block.
+    fn rest(&mut self, block: Block, left: usize, want: usize) -> Block {
+        let part = block.outcome_slice(self.used, want);
+        self.used += part.outcomes();
+        if part.outcomes() < left {
+            self.current = Some(block);
+        }
+        part
+    }
+
     fn refill(&mut self) -> bool {
         let start = Instant::now();
         let mut queue = lock(&self.channel.queue);
@@ -137,6 +147,7 @@ impl PrefetchStage {
                 return true;
             }
             if queue.ended || self.env.shared.is_cancelled() {
+                self.stats.wait(start);
                 return false;
             }
             self.channel.want(&mut queue, self.limit);
@@ -246,12 +257,10 @@ impl Stage for PrefetchStage {
         if self.current.is_none() && !self.refill() {
             return None;
         }
-        let block = self.current.as_ref()?;
-        let part = block.outcome_slice(self.used, want);
-        self.used += part.outcomes();
-        if self.used >= block.outcomes() {
-            self.current = None;
-        }
+        let block = self.current.take()?;
+        let left = block.outcomes() - self.used;
+        // Most blocks leave as they came: counting one more reader of each value would cost a cache miss or two.
+        let part = if self.used == 0 && left <= want { block } else { self.rest(block, left, want) };
         if self.exact() {
             lock(&self.channel.queue).elements -= part.outcomes();
             self.channel.changed.notify_all();
