@@ -25,6 +25,13 @@ fn streams_and_reads_at_places() {
     source.seek(SeekFrom::Start(8)).unwrap();
     assert_eq!((source.read(&mut four).unwrap(), &four[..2]), (2, &b"89"[..]));
     assert_eq!(source.read_at(10, &mut four).unwrap(), 0);
+    // How much of a file is in memory is the system's affair; what comes is the same.
+    let mut bytes = [b'-'; 6];
+    let cached = source.read_cached(5, &mut bytes);
+    assert!(
+        cached <= 5 && bytes[..cached] == b"56789"[..cached] && bytes[cached..].iter().all(|&b| b == b'-')
+    );
+    assert_eq!(source.read_cached(10, &mut bytes), 0);
     assert_eq!(LocalStore.size(&path).unwrap(), 10);
     let mut url = OsString::from("file://");
     url.push(&path);

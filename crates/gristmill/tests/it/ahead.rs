@@ -76,6 +76,31 @@ fn records_of_any_size_and_damage_in_any_place() {
 }
 
 #[test]
+fn records_of_one_size_but_for_some() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.tfrecord");
+    for (len, odd) in [(16, 17), (237, 5_000), (100_000, 99_999), (300_000, 0), (3 << 20, 5 << 20)] {
+        // None, the first, or one in the middle has another size.
+        for other in [None, Some(0), Some(7)] {
+            let mut writer = RecordWriter::new(Vec::new(), Compression::None, None);
+            let mut count = 0;
+            while writer.get_ref().len() < 12 << 20 || count < 9 {
+                let n = if other == Some(count) { odd } else { len };
+                writer.write(&(0..n).map(|i| ((i + count) >> 2) as u8).collect::<Vec<_>>()).unwrap();
+                count += 1;
+            }
+            let mut whole = writer.finish().unwrap();
+            std::fs::write(&path, &whole).unwrap();
+            assert_eq!(agree(&path, &format!("records of {len}, {other:?} of {odd}")), 0);
+            let at = whole.len() / 3;
+            whole[at] ^= 1;
+            std::fs::write(&path, &whole).unwrap();
+            assert!(agree(&path, &format!("records of {len}, byte {at} changed")) > 0);
+        }
+    }
+}
+
+#[test]
 fn records_that_are_record_files_themselves() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.tfrecord");
