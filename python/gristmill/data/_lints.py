@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gristmill import _native
+from gristmill._log import warn
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -118,12 +119,8 @@ def tell(name: str, site: str | None = None, /, **found: Any) -> None:
     silenced = {part.strip() for part in os.environ.get(SILENCE, "").split(",")}
     if name in silenced or "all" in silenced:
         return
-    import logging
-
     text = f"{lint.message.format(**found)}, at {where}\n  hint: {lint.fix.format(**found)}"
-    logging.getLogger("gristmill").warning(
-        f"{text}\n  ({SILENCE}={name} silences this)", extra={"lint": name}
-    )
+    warn(f"{text}\n  ({SILENCE}={name} silences this)", lint=name)
 
 
 class Parse(NamedTuple):
