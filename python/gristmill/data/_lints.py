@@ -238,6 +238,12 @@ def nearest(pattern: str) -> str:
     return f"the nearest folder that exists, '{folder or '.'}', {holds}"
 
 
+def _random() -> Any:
+    """Python's module of random numbers if it is loaded: what has not loaded it has not drawn."""
+    module = sys.modules.get("random")
+    return module if hasattr(module, "getstate") else None
+
+
 def _numpy_random() -> Any:
     """NumPy's module of random numbers if it is loaded, and not on its way on another thread."""
     module = sys.modules.get("numpy.random")
@@ -263,17 +269,18 @@ def _generators(func: Callable[..., Any]) -> list[tuple[str, Any]]:
             named[name] = cell.cell_contents
         except ValueError:
             continue
-    import random
-
-    numpy = _numpy_random()
-    kinds: tuple[type, ...] = (random.Random,)
+    random, numpy = _random(), _numpy_random()
+    kinds: tuple[type, ...] = ()
+    # The system's own source has no state that would tell.
+    stateless: tuple[type, ...] = ()
+    if random is not None:
+        kinds, stateless = (random.Random,), (random.SystemRandom,)
     if numpy is not None:
         kinds += (numpy.Generator, numpy.RandomState)
-    # The system's own source has no state that would tell.
     return [
         (name, value)
         for name, value in named.items()
-        if isinstance(value, kinds) and not isinstance(value, random.SystemRandom)
+        if isinstance(value, kinds) and not isinstance(value, stateless)
     ]
 
 
@@ -286,14 +293,14 @@ def _plain(state: Any) -> Any:
 
 def _fingerprint(generators: list[tuple[str, Any]]) -> dict[str, Any]:
     """The states of random generators, by the name that a message gives them."""
-    import random
-
-    states: dict[str, Any] = {"random": random.getstate()}
-    numpy = _numpy_random()
+    states: dict[str, Any] = {}
+    random, numpy = _random(), _numpy_random()
+    if random is not None:
+        states["random"] = random.getstate()
     if numpy is not None:
         states["np.random"] = _plain(numpy.get_state(legacy=False))
     for name, generator in generators:
-        if isinstance(generator, random.Random):
+        if hasattr(generator, "getstate"):
             states[name] = generator.getstate()
         elif hasattr(generator, "bit_generator"):
             states[name] = _plain(generator.bit_generator.state)
@@ -351,8 +358,8 @@ def _moved(generators: list[tuple[str, Any]], run: Callable[[], Any]) -> tuple[A
     after = _fingerprint(generators)
     moved = [name for name in before if before[name] != after[name]]
     if after.keys() - before.keys():
-        # NumPy loads its generators when they are first asked for: what was drawn then shows when
-        # it is done again.
+        # The function loaded a module, as NumPy loads its generators when they are first asked for:
+        # what was drawn then shows when it is done again.
         moved += _moved(generators, run)[1]
     return result, moved
 
@@ -369,10 +376,10 @@ def _drawn(run: Callable[[], Any]) -> set[str]:
 
         return call
 
-    import random
-
-    numpy = _numpy_random()
-    modules: list[tuple[str, Any, type]] = [("random", random, random.Random)]
+    random, numpy = _random(), _numpy_random()
+    modules: list[tuple[str, Any, type]] = []
+    if random is not None:
+        modules.append(("random", random, random.Random))
     if numpy is not None:
         modules.append(("np.random", numpy, numpy.RandomState))
     with _swapping:

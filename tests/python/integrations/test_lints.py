@@ -309,21 +309,29 @@ def test_foreign_randomness_in_a_traced_function_is_an_error(f, name):
         numbers().filter(lambda x: x > np.random.randint(3))
 
 
-def test_the_very_first_use_of_numpys_generators_is_seen():
-    code = """
+@pytest.mark.parametrize(
+    ("module", "draw", "name"),
+    [
+        ("numpy.random", "np.random.randint(3)", "np.random"),
+        ("random", "__import__('random').randrange(3)", "random"),
+    ],
+)
+def test_a_module_that_the_function_itself_loads_is_seen(module, draw, name):
+    code = f"""
         import sys
         import numpy as np
         import gristmill as gm
-        assert "numpy.random" not in sys.modules
+        data = gm.data.Dataset.range(3).map(lambda x: x + 1)
+        assert {module!r} not in sys.modules
         try:
-            gm.data.Dataset.range(3).map(lambda x: x + np.random.randint(3))
+            data.map(lambda x: x + {draw})
         except TypeError as e:
             print(e)
     """
     shown = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
     )
-    assert "draws from np.random" in shown.stdout
+    assert f"draws from {name}:" in shown.stdout
 
 
 def test_a_generator_of_the_enclosing_function_is_seen():
