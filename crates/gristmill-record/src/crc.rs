@@ -186,7 +186,7 @@ const fn multiply(a: u32, mut b: u32) -> u32 {
 }
 
 /// x^(8 n), reduced: what n bytes of zeros multiply a checksum by.
-fn power_of_256(mut n: u64) -> u32 {
+const fn power_of_256(mut n: u64) -> u32 {
     let mut product = 1 << 31;
     let mut k = 3;
     while n != 0 {

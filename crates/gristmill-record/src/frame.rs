@@ -176,6 +176,8 @@ pub fn scan_frames(
     let mut left = max_records;
     // Of the payloads found the last so many are still to be checked.
     let mut unchecked = 0;
+    // Records often have one length: where the next one begins is guessed then before this header is there.
+    let mut usual = (header(0), 0);
     let stop = loop {
         if left == 0 {
             break Stop::Full;
@@ -183,10 +185,13 @@ pub fn scan_frames(
         let Some(head) = bytes[at..].first_chunk::<HEADER_BYTES>() else {
             break Stop::Partial { frame_bytes: None };
         };
-        let length = match parse_header(head, offset + at as u64) {
-            Ok(length) => length,
-            Err(error) => break Stop::Bad(error),
-        };
+        if *head != usual.0 {
+            match parse_header(head, offset + at as u64) {
+                Ok(length) => usual = (*head, length),
+                Err(error) => break Stop::Bad(error),
+            }
+        }
+        let length = usual.1;
         let room = bytes.len() - at - HEADER_BYTES;
         if length.saturating_add(FOOTER_BYTES as u64) > room as u64 {
             let frame_bytes = Some(length.saturating_add(OVERHEAD_BYTES as u64));
@@ -232,6 +237,25 @@ mod tests {
         let mut spans = Vec::new();
         let scan = scan_frames(bytes, offset, true, max, &mut spans);
         (spans, scan)
+    }
+
+    #[test]
+    fn a_header_counts_whatever_came_before_it() {
+        let whole = file(&[b"abc", b"xyz", b"", b"", b"four", b"five"]);
+        let (spans, end) = scan(&whole, 0, MANY);
+        assert_eq!(
+            spans.iter().map(|s| s.of(&whole)).collect::<Vec<_>>(),
+            [&b"abc"[..], b"xyz", b"", b"", b"four", b"five"]
+        );
+        assert_eq!(end.consumed, whole.len());
+        for damaged in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[damaged] ^= 1;
+            let end = scan(&bytes, 0, MANY).1;
+            assert!(matches!(end.stop, Stop::Bad(_)) && end.consumed <= damaged, "byte {damaged}");
+        }
+        let zeros = scan_frames(&[0; 100], 0, false, MANY, &mut Vec::new());
+        assert!(matches!(zeros.stop, Stop::Bad(FrameError::BadLengthCrc { offset: 0, .. })));
     }
 
     #[test]

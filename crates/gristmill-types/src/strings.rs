@@ -21,7 +21,9 @@ pub struct Strings {
     spans: Vec<StrSpan>,
     /// The strings one by one, made when somebody asks for them so.
     items: OnceLock<Vec<Bytes>>,
-    /// Bytes of all strings before each, and of all: every stage counts what goes through it.
+    /// Bytes of all strings: every stage counts what goes through it.
+    bytes: u64,
+    /// Bytes of all strings before each, and of all, made when somebody asks for those of a part.
     before: OnceLock<Vec<u64>>,
 }
 
@@ -34,12 +36,14 @@ impl Strings {
         let fits = |s: &StrSpan| {
             buffers.get(s.buffer as usize).is_some_and(|b| s.start as usize + s.len as usize <= b.len())
         };
-        (buffers.iter().all(|b| b.len() <= MOST) && spans.iter().all(fits)).then(|| Self {
-            buffers,
-            spans,
-            items: OnceLock::new(),
-            before: OnceLock::new(),
-        })
+        let fit = buffers.iter().all(|b| b.len() <= MOST) && spans.iter().all(fits);
+        fit.then(|| Self::of(buffers, spans))
+    }
+
+    /// Strings at places that fit.
+    fn of(buffers: Vec<Arc<Buffer>>, spans: Vec<StrSpan>) -> Self {
+        let bytes = spans.iter().map(|s| u64::from(s.len)).sum();
+        Self { buffers, spans, items: OnceLock::new(), bytes, before: OnceLock::new() }
     }
 
     /// Strings that exist one by one, sharing their memory; `None` if a buffer is too large.
@@ -108,17 +112,33 @@ impl Strings {
     ///
     /// # Panics
     /// If there are not so many.
+    #[inline]
     pub fn byte_len(&self, start: usize, n: usize) -> usize {
-        let before = self.before.get_or_init(|| {
-            let mut sum = 0;
-            let ends = self.spans.iter().map(|s| {
-                sum += u64::from(s.len);
-                sum
-            });
-            std::iter::once(0).chain(ends).collect()
-        });
         // Strings that overlap may sum up to more than there is memory.
+        if n == self.len() {
+            usize::try_from(self.bytes).unwrap_or(usize::MAX)
+        } else {
+            self.part_len(start, n)
+        }
+    }
+
+    fn part_len(&self, start: usize, n: usize) -> usize {
+        let before = self.before.get_or_init(|| self.sums());
         usize::try_from(before[start + n] - before[start]).unwrap_or(usize::MAX)
+    }
+
+    /// Makes what [`Strings::byte_len`] needs for parts, for whoever comes when the places are not at hand any more.
+    pub fn sum_up(&self) {
+        self.before.get_or_init(|| self.sums());
+    }
+
+    fn sums(&self) -> Vec<u64> {
+        let mut sum = 0;
+        let ends = self.spans.iter().map(|s| {
+            sum += u64::from(s.len);
+            sum
+        });
+        std::iter::once(0).chain(ends).collect()
     }
 
     /// Strings `start..start + n` in memory of their own, if they fill less than half of what they share.
@@ -140,17 +160,32 @@ impl Strings {
         for s in spans {
             let (start, len) = (s.start as usize, s.len as usize);
             let from = buffers.get(s.buffer as usize)?.as_slice().get(start..start + len)?;
-            buffer.as_mut_slice()[at..at + len].copy_from_slice(from);
+            copy(from, &mut buffer.as_mut_slice()[at..at + len]);
             // `bytes` is at most MOST, so positions fit.
             out.push(StrSpan { buffer: 0, start: at as u32, len: s.len });
             at += len;
         }
-        Some(Self {
-            buffers: vec![Arc::new(buffer)],
-            spans: out,
-            items: OnceLock::new(),
-            before: OnceLock::new(),
-        })
+        Some(Self::of(vec![Arc::new(buffer)], out))
+    }
+}
+
+/// Copies a string to memory of its length. Short ones go in two pieces, which may overlap: a call for each would cost
+/// more than the copy.
+#[inline(always)]
+fn copy(from: &[u8], to: &mut [u8]) {
+    fn pieces<const N: usize>(from: &[u8], to: &mut [u8]) -> Option<()> {
+        let (first, last) = (*from.first_chunk::<N>()?, *from.last_chunk::<N>()?);
+        *to.first_chunk_mut()? = first;
+        *to.last_chunk_mut()? = last;
+        Some(())
+    }
+    let copied = match from.len() {
+        8..16 => pieces::<8>(from, to),
+        16..=32 => pieces::<16>(from, to),
+        _ => None,
+    };
+    if copied.is_none() {
+        to.copy_from_slice(from);
     }
 }
 
@@ -234,7 +269,7 @@ impl Builder {
 
     /// All of them.
     pub fn finish(self) -> Strings {
-        Strings { buffers: self.buffers, spans: self.spans, items: OnceLock::new(), before: OnceLock::new() }
+        Strings::of(self.buffers, self.spans)
     }
 }
 
@@ -300,6 +335,14 @@ mod tests {
         let s = sample();
         let own = s.detached(0, 2).unwrap();
         assert_eq!((own.buffers().len(), own.get(0), own.get(1)), (1, &b"234"[..], &b"ab"[..]));
+        // Of every length there is a way to copy.
+        let long: Vec<u8> = (0..=255).collect();
+        let buffer = Arc::new(Buffer::from_slice(&long));
+        for len in 0..100 {
+            let spans = [StrSpan { buffer: 0, start: 3, len }, StrSpan { buffer: 0, start: 101, len: 7 }];
+            let own = Strings::copied(&[Arc::clone(&buffer)], &spans).unwrap();
+            assert_eq!((own.get(0), own.get(1)), (&long[3..3 + len as usize], &long[101..108]));
+        }
         let whole = Strings::from_items(&["0123456789".into()]).unwrap();
         assert!(whole.detached(0, 1).is_none());
     }

@@ -215,7 +215,7 @@ impl Ahead {
                 self.give_up();
                 (self.next, self.cut_short) = (self.file.size, true);
             }
-            if !part.places.is_empty() {
+            if !part.offsets.is_empty() {
                 return Some(part);
             }
         }
@@ -266,7 +266,7 @@ impl File {
                 let bytes = &buffer.as_slice()[..filled];
                 walk = walk.or_else(|| self.walk(from, bytes, filled == n));
                 if let Some(walk) = &mut walk {
-                    walk.go_on(bytes, self.verify);
+                    walk.go_on(bytes, len, self.verify);
                 }
             }
             let slow = self.rest(from + filled as u64, &mut buffer.as_mut_slice()[filled..])?;
@@ -311,21 +311,18 @@ impl File {
     /// The records of the part in `buffer`, all of which was read, whose frames begin before `limit`.
     fn part(&self, mut walk: Walk, limit: u64, buffer: &Arc<Buffer>) -> Option<Part> {
         if walk.begin >= limit {
-            return Some(walk.part(buffer, false));
+            return walk.part(buffer, None, false);
         }
-        walk.go_on(buffer.as_slice(), self.verify);
+        walk.go_on(buffer.as_slice(), buffer.len(), self.verify);
         let end = walk.end();
         match walk.stop {
-            _ if end >= limit => Some(walk.part(buffer, false)),
+            _ if end >= limit => walk.part(buffer, None, false),
             Stop::Partial { frame_bytes: Some(n) } if n <= self.most && n <= self.size - end => {
                 let cut = self.cut_record(&buffer.as_slice()[walk.at..], end, usize::try_from(n).ok()?);
-                let mut part = walk.part(buffer, cut.is_none());
-                if let Some(record) = cut {
-                    part.push_cut(record);
-                }
-                Some(part)
+                let last = cut.is_none();
+                walk.part(buffer, cut, last)
             }
-            _ => Some(walk.part(buffer, true)),
+            _ => walk.part(buffer, None, true),
         }
     }
 

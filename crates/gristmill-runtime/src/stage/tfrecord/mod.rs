@@ -50,12 +50,9 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// `None` for records that are no strings, which cannot be.
-    fn of_part(part: Part, first_index: u64) -> Option<Self> {
-        let n = part.places.len();
-        let store = Strings::new(part.buffers, part.places)?;
-        let records = Tensor::from_spans(Shape::vector(n), Arc::new(store)).ok()?;
-        Some(Self { records, offsets: Arc::new(part.offsets), end: part.end, first_index, used: 0 })
+    fn of_part(part: Part, first_index: u64) -> Self {
+        let Part { records, offsets, end, .. } = part;
+        Self { records, offsets: Arc::new(offsets), end, first_index, used: 0 }
     }
 }
 
@@ -192,8 +189,8 @@ impl TfRecordStage {
                     }
                     self.stats.wait_beside(start, before);
                     let at_end = part.is_none() && ahead.is_at_end();
-                    if let Some(chunk) = part.and_then(|part| Chunk::of_part(part, self.index)) {
-                        self.found(chunk);
+                    if let Some(part) = part {
+                        self.found(Chunk::of_part(part, self.index));
                         return Some(Ok(()));
                     }
                     if at_end {

@@ -1,38 +1,21 @@
 //! The records of a part of a file.
 
 use gristmill_record::frame::{HEADER_BYTES, OVERHEAD_BYTES, Span, Stop, scan_frames};
-use gristmill_types::{Buffer, StrSpan};
+use gristmill_types::{Buffer, Shape, StrSpan, Strings, Tensor};
 use std::sync::Arc;
 
 /// Whole records, as they lie in a part of a file.
 pub(super) struct Part {
-    /// The part, and the record that its end cuts in two.
-    pub(super) buffers: Vec<Arc<Buffer>>,
+    /// The payloads, in the part's buffer and that of the record which its end cuts in two.
+    pub(super) records: Tensor,
     /// Where the first frame begins that the part may have.
     pub(super) begin: u64,
-    /// The payloads.
-    pub(super) places: Vec<StrSpan>,
-    /// Where their frames begin in the file.
+    /// Where the records' frames begin in the file.
     pub(super) offsets: Vec<u64>,
     /// Where the frame behind them begins.
     pub(super) end: u64,
     /// Whether the plain reader goes on behind them.
     pub(super) last: bool,
-}
-
-impl Part {
-    /// Adds the frame behind the records.
-    pub(super) fn push_cut(&mut self, frame: Buffer) {
-        let len = frame.len() as u64;
-        self.places.push(StrSpan {
-            buffer: 1,
-            start: HEADER_BYTES as u32,
-            len: (frame.len() - OVERHEAD_BYTES) as u32,
-        });
-        self.offsets.push(self.end);
-        self.buffers.push(Arc::new(frame));
-        self.end += len;
-    }
 }
 
 /// The walk over the frames of a part, which goes on as its bytes come in.
@@ -61,15 +44,14 @@ impl Walk {
         Some(Self { from, begin, at, stop, found, places, offsets, each })
     }
 
-    /// Over the frames that are whole in the part's first bytes, of which the last call knew fewer.
-    pub(super) fn go_on(&mut self, bytes: &[u8], verify: bool) {
+    /// Over the frames that are whole in the first bytes of a part of `len`, of which the last call knew fewer.
+    pub(super) fn go_on(&mut self, bytes: &[u8], len: usize, verify: bool) {
         let Some(ahead) = bytes.get(self.at..) else { return };
         self.found.clear();
         let likely = ahead.len() / usize::try_from(self.each).unwrap_or(usize::MAX) + 2;
         self.found.reserve(likely);
         let scan = scan_frames(ahead, self.end(), verify, usize::MAX, &mut self.found);
-        self.places.reserve(self.found.len() + 1);
-        self.offsets.reserve(self.found.len() + 1);
+        self.make_room(scan.consumed, len);
         for span in &self.found {
             let start = span.start + self.at;
             // A part has less than 4 GiB.
@@ -85,16 +67,34 @@ impl Walk {
         self.from + self.at as u64
     }
 
-    /// What was found in the part.
-    pub(super) fn part(self, buffer: &Arc<Buffer>, last: bool) -> Part {
-        let (begin, end) = (self.begin, self.end());
-        Part {
-            buffers: vec![Arc::clone(buffer)],
-            begin,
-            places: self.places,
-            offsets: self.offsets,
-            end,
-            last,
+    /// Room for what was found in `bytes`, and for as much in the rest of the part.
+    fn make_room(&mut self, bytes: usize, len: usize) {
+        // The record that the part's end cuts comes behind them.
+        let found = self.found.len() + 1;
+        if self.places.capacity() - self.places.len() < found {
+            let each = (bytes / found).max(1);
+            let room = found.max(len.saturating_sub(self.at) / each + 2);
+            self.places.reserve_exact(room);
+            self.offsets.reserve_exact(room);
         }
+    }
+
+    /// What was found in the part, and the whole frame that its end cuts in two. `None` if that cannot be.
+    pub(super) fn part(mut self, buffer: &Arc<Buffer>, cut: Option<Buffer>, last: bool) -> Option<Part> {
+        let (begin, mut end) = (self.begin, self.end());
+        let mut buffers = vec![Arc::clone(buffer)];
+        if let Some(frame) = cut {
+            let len = u32::try_from(frame.len() - OVERHEAD_BYTES).ok()?;
+            self.places.push(StrSpan { buffer: 1, start: HEADER_BYTES as u32, len });
+            self.offsets.push(end);
+            end += frame.len() as u64;
+            buffers.push(Arc::new(frame));
+        }
+        let n = self.places.len();
+        let store = Strings::new(buffers, self.places)?;
+        // Every stage counts bytes: they are summed up now, while the places are in this processor's cache.
+        store.sum_up();
+        let records = Tensor::from_spans(Shape::vector(n), Arc::new(store)).ok()?;
+        Some(Part { records, begin, offsets: self.offsets, end, last })
     }
 }
