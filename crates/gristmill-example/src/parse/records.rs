@@ -94,12 +94,18 @@ impl StringColumn {
     /// Appends the bytes `start..start + len` of the record at `record`.
     #[inline]
     pub(crate) fn push(&mut self, record: StrSpan, start: usize, len: usize) {
-        // Both lie inside the record, whose place fits.
-        self.spans.push(StrSpan {
+        self.extend(std::iter::once((record, start, len)));
+    }
+
+    /// The same for many.
+    #[inline]
+    pub(crate) fn extend(&mut self, strings: impl Iterator<Item = (StrSpan, usize, usize)>) {
+        self.spans.extend(strings.map(|(record, start, len)| StrSpan {
             buffer: record.buffer,
+            // Both lie inside the record, whose place fits.
             start: record.start + start as u32,
             len: len as u32,
-        });
+        }));
     }
 
     pub(crate) fn push_default(&mut self) {

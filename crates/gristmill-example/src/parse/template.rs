@@ -13,16 +13,17 @@ use gristmill_types::StrSpan;
 
 /// Values of a record that may have places of their own here.
 const MOST_VALUES: usize = 256;
-/// Bytes that are compared at a time.
-const WIDTH: usize = 16;
+/// Words that are compared at a time, and in records that are too short for it.
+const WIDE: usize = 4;
+const NARROW: usize = 2;
 
-/// Bytes that are compared.
-struct Piece {
+/// Words that are compared.
+struct Piece<const N: usize> {
     /// First byte in the record.
     at: usize,
     /// What is expected, and which bits count.
-    expected: u128,
-    mask: u128,
+    expected: [u64; N],
+    mask: [u64; N],
 }
 
 /// A varint of at most eight bytes: the word that holds it, and how it is taken out.
@@ -45,7 +46,9 @@ enum Values {
 /// See the module.
 pub(super) struct Template {
     len: usize,
-    pieces: Vec<Piece>,
+    /// One of them is empty.
+    wide: Vec<Piece<WIDE>>,
+    narrow: Vec<Piece<NARROW>>,
     values: Vec<Values>,
 }
 
@@ -68,7 +71,11 @@ impl Template {
         if !useful || values.len() != places.len() {
             return None;
         }
-        Some(Self { len: data.len(), pieces: pieces(data, &masks)?, values })
+        let (wide, narrow) = match pieces(data, &masks) {
+            Some(wide) => (wide, Vec::new()),
+            None => (Vec::new(), pieces(data, &masks)?),
+        };
+        Some(Self { len: data.len(), wide, narrow, values })
     }
 
     /// Bytes of the records that it may fit.
@@ -79,18 +86,28 @@ impl Template {
     /// Whether the record has this form.
     #[inline]
     pub(super) fn fits(&self, data: &[u8]) -> bool {
-        if data.len() != self.len {
-            return false;
-        }
-        let mut other = 0;
-        for piece in &self.pieces {
-            let Some(bytes) = data.get(piece.at..).and_then(|d| d.first_chunk::<WIDTH>()) else {
-                return false;
-            };
-            other |= (u128::from_ne_bytes(*bytes) ^ piece.expected) & piece.mask;
-        }
-        other == 0
+        data.len() == self.len && agree(data, &self.wide) && agree(data, &self.narrow)
     }
+}
+
+/// Whether the record has in all these places what is expected.
+#[inline(always)]
+fn agree<const N: usize>(data: &[u8], pieces: &[Piece<N>]) -> bool {
+    let mut other = [0; N];
+    for piece in pieces {
+        let Some(words) = words::<N>(data, piece.at) else { return false };
+        for (i, other) in other.iter_mut().enumerate() {
+            *other |= (words[i] ^ piece.expected[i]) & piece.mask[i];
+        }
+    }
+    other.into_iter().fold(0, |all, other| all | other) == 0
+}
+
+/// The words that stand at `at`.
+#[inline(always)]
+fn words<const N: usize>(data: &[u8], at: usize) -> Option<[u64; N]> {
+    let (words, _) = data.get(at..)?.as_chunks::<8>();
+    words.first_chunk::<N>().map(|words| words.map(u64::from_le_bytes))
 }
 
 /// A record, where it lies, and which of the forms it has.
@@ -109,53 +126,93 @@ pub(super) fn write(
     let &(_, _, form) = records.first()?;
     let alike = records.iter().all(|r| r.2 == form);
     for (k, place) in places.iter_mut().enumerate() {
-        if alike {
-            let values = forms.get(form)?.values.get(k)?;
-            write_column(records, row, place, found, |_| Some(values))?;
-        } else {
-            write_column(records, row, place, found, |form| forms.get(form)?.values.get(k))?;
+        let values = |form: usize| forms.get(form)?.values.get(k);
+        match values(form)? {
+            // What is the same for all of them is not looked up for each.
+            Values::Ints(ints) if alike => match ints.as_slice() {
+                [int] => write_ints(records, row, place, |_| Some(std::slice::from_ref(int))),
+                ints => write_ints(records, row, place, |_| Some(ints)),
+            },
+            Values::Floats(start) if alike => write_floats(records, row, place, |_| Some(*start)),
+            Values::Strings(strings) if alike => match (strings.as_slice(), place) {
+                (&[(start, len)], Place::Strings(out, _)) => {
+                    out.extend(records.iter().map(|r| (r.1, start, len)));
+                    Some(())
+                }
+                (strings, place) => write_strings(records, place, |_| Some(strings)),
+            },
+            Values::Ints(_) => write_ints(records, row, place, |form| match values(form)? {
+                Values::Ints(ints) => Some(ints),
+                _ => None,
+            }),
+            Values::Floats(_) => write_floats(records, row, place, |form| match values(form)? {
+                Values::Floats(start) => Some(*start),
+                _ => None,
+            }),
+            Values::Strings(_) => write_strings(records, place, |form| match values(form)? {
+                Values::Strings(strings) => Some(strings),
+                _ => None,
+            }),
+            Values::Note(_) => note(place, found, values(records.last()?.2)?),
+            Values::Skip => Some(()),
+        }?;
+    }
+    Some(())
+}
+
+fn note(place: &Place<'_>, found: &mut [Found], values: &Values) -> Option<()> {
+    let (Place::Note(slot), Values::Note(list)) = (place, values) else { return None };
+    *found.get_mut(*slot)? = Found::List(*list);
+    Some(())
+}
+
+/// The words that hold them first, then what they mean: the latter goes for several at once.
+#[inline(always)]
+fn write_ints<'t>(
+    records: &[Fitting<'_>],
+    row: usize,
+    place: &mut Place<'_>,
+    ints: impl Fn(usize) -> Option<&'t [Varint]>,
+) -> Option<()> {
+    let Place::Ints(out, bytes) = place else { return None };
+    let out = out.get_mut(row * *bytes..(row + records.len()) * *bytes)?;
+    for (&(data, _, form), out) in records.iter().zip(out.chunks_exact_mut(*bytes)) {
+        for (place, int) in out.as_chunks_mut::<8>().0.iter_mut().zip(ints(form)?) {
+            let [word] = words(data, int.at)?;
+            *place = ((word >> int.shift) & int.mask).to_ne_bytes();
         }
+    }
+    for place in out.as_chunks_mut::<8>().0 {
+        *place = joined_groups(u64::from_ne_bytes(*place)).to_ne_bytes();
     }
     Some(())
 }
 
 #[inline(always)]
-fn write_column<'t>(
+fn write_floats(
     records: &[Fitting<'_>],
     row: usize,
     place: &mut Place<'_>,
-    found: &mut [Found],
-    values: impl Fn(usize) -> Option<&'t Values>,
+    start: impl Fn(usize) -> Option<usize>,
 ) -> Option<()> {
-    match place {
-        Place::Skip => {}
-        Place::Note(slot) => {
-            let Values::Note(list) = values(records.last()?.2)? else { return None };
-            *found.get_mut(*slot)? = Found::List(*list);
-        }
-        Place::Ints(out, bytes) => {
-            let out = out.get_mut(row * *bytes..)?.chunks_exact_mut(*bytes);
-            for (&(data, _, form), out) in records.iter().zip(out) {
-                let Values::Ints(ints) = values(form)? else { return None };
-                for (place, int) in out.as_chunks_mut::<8>().0.iter_mut().zip(ints) {
-                    let word = u64::from_le_bytes(*data.get(int.at..)?.first_chunk::<8>()?);
-                    *place = joined_groups((word >> int.shift) & int.mask).to_ne_bytes();
-                }
-            }
-        }
-        Place::Floats(out, bytes) => {
-            let out = out.get_mut(row * *bytes..)?.chunks_exact_mut(*bytes);
-            for (&(data, _, form), out) in records.iter().zip(out) {
-                let Values::Floats(start) = values(form)? else { return None };
-                copy_floats(data.get(*start..*start + out.len())?, out);
-            }
-        }
-        Place::Strings(out, _) => {
-            for &(_, span, form) in records {
-                let Values::Strings(strings) = values(form)? else { return None };
-                strings.iter().for_each(|&(start, len)| out.push(span, start, len));
-            }
-        }
+    let Place::Floats(out, bytes) = place else { return None };
+    let out = out.get_mut(row * *bytes..)?.chunks_exact_mut(*bytes);
+    for (&(data, _, form), out) in records.iter().zip(out) {
+        let start = start(form)?;
+        copy_floats(data.get(start..start + out.len())?, out);
+    }
+    Some(())
+}
+
+#[inline(always)]
+fn write_strings<'t>(
+    records: &[Fitting<'_>],
+    place: &mut Place<'_>,
+    strings: impl Fn(usize) -> Option<&'t [(usize, usize)]>,
+) -> Option<()> {
+    let Place::Strings(out, _) = place else { return None };
+    for &(_, span, form) in records {
+        strings(form)?.iter().for_each(|&(start, len)| out.push(span, start, len));
     }
     Some(())
 }
@@ -216,16 +273,15 @@ fn values_of(
     }
 }
 
-/// The places in which bytes count.
-fn pieces(data: &[u8], masks: &[u8]) -> Option<Vec<Piece>> {
+/// The places in which bytes count. `None` if the record is shorter than a piece.
+fn pieces<const N: usize>(data: &[u8], masks: &[u8]) -> Option<Vec<Piece<N>>> {
     let mut pieces = Vec::new();
     let mut done = 0;
     while let Some(next) = masks[done..].iter().position(|&m| m != 0) {
         // At the end of the record a piece begins earlier.
-        let at = (done + next).min(data.len().checked_sub(WIDTH)?);
-        let word = |bytes: &[u8]| bytes[at..].first_chunk::<WIDTH>().copied().map(u128::from_ne_bytes);
-        pieces.push(Piece { at, expected: word(data)?, mask: word(masks)? });
-        done = at + WIDTH;
+        let at = (done + next).min(data.len().checked_sub(8 * N)?);
+        pieces.push(Piece { at, expected: words(data, at)?, mask: words(masks, at)? });
+        done = at + 8 * N;
     }
     Some(pieces)
 }
