@@ -1,6 +1,6 @@
 //! Elements of several blocks in turn, as one block.
 
-use crate::{Block, Buffer, Column, DType, Ids, Result, Tensor, Value};
+use crate::{Block, Buffer, Column, DType, Ids, Result, StrSpan, Tensor, Value};
 use std::sync::Arc;
 
 /// Consecutive elements of one of several blocks.
@@ -61,7 +61,7 @@ impl Tensor {
 
 impl Block {
     /// The picked elements of the blocks, which have equally many columns, one after the other; errors of the blocks
-    /// are left out. Strings share their memory.
+    /// are left out. Strings and long rows share their memory.
     ///
     /// # Errors
     /// `Internal` if memory cannot be laid out.
@@ -97,6 +97,13 @@ impl Ids {
     }
 }
 
+/// Whether a row of such a tensor is copied at less than it costs to share it: the places of its strings, or its bytes.
+fn is_short(t: &Tensor) -> bool {
+    const SHORT: usize = 2048;
+    let place = if t.dtype() == DType::String { size_of::<StrSpan>() } else { t.dtype().size() };
+    t.shape().row().count() * place <= SHORT
+}
+
 fn column(columns: &[&Column], picks: &[Pick]) -> Result<Column> {
     let mut tensors = Vec::with_capacity(columns.len());
     for column in columns {
@@ -104,15 +111,17 @@ fn column(columns: &[&Column], picks: &[Pick]) -> Result<Column> {
             tensors.push(t);
         }
     }
+    let shared = || picks.iter().flat_map(|p| p.rows().map(|row| columns[p.source].get(row))).collect();
+    if !tensors.iter().all(|t| is_short(t)) {
+        return Ok(Column::Varied(shared()));
+    }
     if let [first, rest @ ..] = &tensors[..]
         && tensors.len() == columns.len()
         && rest.iter().all(|t| t.dtype() == first.dtype() && t.dims()[1..] == first.dims()[1..])
     {
         return Ok(Column::Uniform(Tensor::woven(first, &tensors, picks)?));
     }
-    let values: Vec<Value> =
-        picks.iter().flat_map(|p| p.rows().map(|row| columns[p.source].get(row))).collect();
-    Ok(Column::from_values(values))
+    Ok(Column::from_values(shared()))
 }
 
 #[cfg(test)]
@@ -168,6 +177,29 @@ mod tests {
                 [Key(1).at(10), Key(1).at(11), Key(1).at(11)]
             );
         }
+    }
+
+    #[test]
+    fn long_rows_are_not_copied() {
+        let row = |from: i64| (from..from + 300).collect::<Vec<i64>>();
+        let long = |from: i64| {
+            let values = [row(from), row(from + 300)].concat();
+            Column::Uniform(Tensor::from_vec(Shape::new(&[2, 300]).unwrap(), &values).unwrap())
+        };
+        let sources = [0, 1000].map(|from| Arc::new(Block::new(2, vec![long(from)], Ids::None)));
+        let woven = Block::woven(&sources, &[pick(0, 0, 1), pick(1, 0, 2), pick(0, 1, 1)]).unwrap();
+        for (i, (source, n, from)) in
+            [(0, 0, 0), (1, 0, 1000), (1, 1, 1300), (0, 1, 300)].into_iter().enumerate()
+        {
+            let (got, shared) = (woven.columns[0].get(i), sources[source].columns[0].get(n));
+            let (got, shared) = (got.tensor().unwrap(), shared.tensor().unwrap());
+            assert_eq!(got, &Tensor::vector(&row(from)));
+            assert_eq!(got.bytes().as_ptr(), shared.bytes().as_ptr(), "element {i}");
+        }
+        // Rows of two lengths as they are.
+        let other = Arc::new(Block::new(1, vec![numbers(7, 1)], Ids::None));
+        let woven = Block::woven(&[Arc::clone(&sources[0]), other], &[pick(1, 0, 1), pick(0, 1, 1)]).unwrap();
+        assert_eq!((woven.element(0), woven.element(1).len()), (vec![numbers(7, 1).get(0)], 1));
     }
 
     #[test]
