@@ -82,16 +82,54 @@ impl Pool {
     /// Runs `f` on a worker; the result is fetched from the job.
     pub fn submit<T: Send + 'static>(&self, f: impl FnOnce(&mut Scratch) -> T + Send + 'static) -> Job<T> {
         let (job, task) = job_with(f);
+        self.run(Box::new(task));
+        job
+    }
+
+    /// Runs a task on a worker.
+    fn run(&self, task: Task) {
         let inner = &self.handle.0;
         let mut queue = lock(&inner.queue);
-        queue.tasks.push_back(Box::new(task));
+        queue.tasks.push_back(task);
         let idle = queue.idle > 0;
         drop(queue);
         if idle {
             inner.wake.notify_one();
         }
+    }
+}
+
+/// Short tasks that one worker does in turn: waking it for each would cost as much as they do.
+#[derive(Default)]
+pub(crate) struct Group(Vec<Task>);
+
+impl Group {
+    /// Adds a task; it is run when the group is submitted.
+    pub(crate) fn add<T: Send + 'static>(
+        &mut self,
+        f: impl FnOnce(&mut Scratch) -> T + Send + 'static,
+    ) -> Job<T> {
+        let (job, task) = job_with(f);
+        self.0.push(Box::new(task));
         job
     }
+
+    /// Gives the tasks to a worker, if there are any.
+    pub(crate) fn submit(&mut self, pool: &Pool) {
+        let mut tasks = std::mem::take(&mut self.0);
+        match tasks.len() {
+            0 => {}
+            1 => tasks.drain(..).for_each(|task| pool.run(task)),
+            _ => pool.run(Box::new(move |scratch| tasks.into_iter().for_each(|task| task(scratch)))),
+        }
+    }
+}
+
+/// A function's result, as a job that is done.
+pub(crate) fn done<T>(f: impl FnOnce() -> T) -> Job<T> {
+    let (job, task) = job(f);
+    task();
+    job
 }
 
 /// A function as a task that keeps what it gives, or that it panicked, for the job.
@@ -183,5 +221,13 @@ mod tests {
         let e = pool.submit(|_| -> i32 { panic!("boom") }).wait().unwrap_err();
         assert!(e.to_string().contains("boom"));
         assert_eq!(pool.submit(|_| 1).wait().unwrap(), 1);
+        // One that panics does not take the others of its group with it.
+        let mut group = Group::default();
+        let jobs = [1, 2, 3].map(|i| group.add(move |_| if i == 2 { panic!("bang") } else { i }));
+        group.submit(&pool);
+        let [one, two, three] = jobs.map(Job::wait);
+        assert!(two.unwrap_err().to_string().contains("bang"));
+        assert_eq!((one.unwrap(), three.unwrap(), done(|| 4).wait().unwrap()), (1, 3, 4));
+        group.submit(&pool);
     }
 }

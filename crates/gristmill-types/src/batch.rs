@@ -3,7 +3,10 @@
 
 use crate::{Buffer, DType, Error, Result, Shape, Tensor};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Slots whose bits stand in one word.
+const BITS: usize = u64::BITS as usize;
 
 /// One plain column of a batch under construction.
 struct Area {
@@ -17,7 +20,8 @@ struct Area {
 /// ranges of slots and write into them; the finished batch is handed on without a copy.
 pub struct BatchBuilder {
     size: usize,
-    taken: Box<[AtomicBool]>,
+    /// A bit per slot.
+    taken: Box<[AtomicU64]>,
     areas: Box<[Option<Area>]>,
 }
 
@@ -102,7 +106,7 @@ impl BatchBuilder {
             .collect::<Result<Vec<_>>>()?;
         Ok(Self {
             size,
-            taken: (0..size).map(|_| AtomicBool::new(false)).collect(),
+            taken: (0..size.div_ceil(BITS)).map(|_| AtomicU64::new(0)).collect(),
             areas: areas.into_boxed_slice(),
         })
     }
@@ -117,14 +121,18 @@ impl BatchBuilder {
     /// # Errors
     /// `Internal` if a slot does not exist or was taken before.
     pub fn take(&self, start: usize, n: usize) -> Result<SlotsMut<'_>> {
-        let range = self
-            .taken
-            .get(start..start + n)
-            .ok_or_else(|| Error::internal(format!("slots {start}+{n} of a batch of {}", self.size)))?;
-        for flag in range {
-            if flag.swap(true, Ordering::AcqRel) {
+        let end = start.checked_add(n).filter(|&end| end <= self.size);
+        let end =
+            end.ok_or_else(|| Error::internal(format!("slots {start}+{n} of a batch of {}", self.size)))?;
+        let mut at = start;
+        while at < end {
+            let (word, bit) = (at / BITS, at % BITS);
+            let many = (BITS - bit).min(end - at);
+            let bits = (u64::MAX >> (BITS - many)) << bit;
+            if self.taken[word].fetch_or(bits, Ordering::AcqRel) & bits != 0 {
                 return Err(Error::internal(format!("a slot of {start}+{n} was taken twice")));
             }
+            at += many;
         }
         let columns = self
             .areas
@@ -146,14 +154,13 @@ impl BatchBuilder {
         Ok(SlotsMut { columns })
     }
 
-    /// The finished columns, `[keep.len(), ...]` each: the rows at these ascending positions, moved
-    /// down over the holes between them. `None` for columns that were not laid out.
+    /// The finished columns, `[n, ...]` each: the first `n` rows. `None` for columns that were not laid out.
     ///
     /// # Errors
-    /// `Internal` if the positions are not ascending slots.
-    pub fn finish(self, keep: &[usize]) -> Result<Vec<Option<Tensor>>> {
-        if keep.windows(2).any(|w| w[0] >= w[1]) || keep.last().is_some_and(|&k| k >= self.size) {
-            return Err(Error::internal("kept slots are not ascending"));
+    /// `Internal` if there are not so many slots.
+    pub fn finish(self, n: usize) -> Result<Vec<Option<Tensor>>> {
+        if n > self.size {
+            return Err(Error::internal(format!("{n} rows of a batch of {}", self.size)));
         }
         self.areas
             .into_vec()
@@ -162,12 +169,8 @@ impl BatchBuilder {
                 let Some(a) = area else { return Ok(None) };
                 let mut buffer = Arc::try_unwrap(a.buffer)
                     .map_err(|_| Error::internal("a batch buffer is shared before it is finished"))?;
-                for (to, &from) in keep.iter().enumerate().filter(|(to, from)| *to != **from) {
-                    let n = a.row_bytes;
-                    buffer.as_mut_slice().copy_within(from * n..(from + 1) * n, to * n);
-                }
-                buffer.truncate(keep.len() * a.row_bytes);
-                Tensor::from_buffer(a.dtype, a.row.prepend(keep.len())?, buffer).map(Some)
+                buffer.truncate(n * a.row_bytes);
+                Tensor::from_buffer(a.dtype, a.row.prepend(n)?, buffer).map(Some)
             })
             .collect()
     }
@@ -198,31 +201,38 @@ mod tests {
                 });
             }
         });
-        let out = b.finish(&(0..64).collect::<Vec<_>>()).unwrap();
+        let out = b.finish(64).unwrap();
         let expect: Vec<i32> = (0..64).flat_map(|v| [v, -v]).collect();
         assert_eq!(out[0].as_ref().unwrap().as_slice::<i32>().unwrap(), expect);
         assert!(out[1].is_none());
     }
 
     #[test]
-    fn holes_are_closed() {
+    fn a_batch_may_be_short() {
         let b = builder(5);
-        let mut slots = b.take(0, 5).unwrap();
-        for i in 0..5 {
-            slots.columns[0].as_mut().unwrap().row(i).fill(i as u8);
-        }
+        let mut slots = b.take(0, 3).unwrap();
+        slots.columns[0].as_mut().unwrap().bytes().fill(7);
         drop(slots);
-        let out = b.finish(&[0, 2, 4]).unwrap();
+        let out = b.finish(3).unwrap();
         let t = out[0].as_ref().unwrap();
-        assert_eq!(t.dims(), &[3, 2]);
-        assert_eq!(t.bytes(), [[0u8; 8], [2; 8], [4; 8]].concat());
+        assert_eq!((t.dims(), t.bytes()), (&[3, 2][..], &[7; 24][..]));
+        assert!(builder(5).finish(6).is_err());
     }
 
     #[test]
     fn slots_are_taken_once() {
+        for (first, n) in
+            [(0, 1), (0, 64), (3, 61), (3, 62), (60, 140), (63, 1), (64, 64), (199, 1), (0, 200)]
+        {
+            let b = builder(200);
+            assert!(b.take(first, n).is_ok());
+            for slot in 0..200 {
+                assert_eq!(b.take(slot, 1).is_err(), (first..first + n).contains(&slot), "slot {slot}");
+            }
+            assert!(b.take(first, n).is_err());
+        }
         let b = builder(4);
-        assert!(b.take(0, 2).is_ok());
-        assert!(b.take(1, 1).is_err());
-        assert!(b.take(3, 2).is_err());
+        assert!(b.take(3, 2).is_err() && b.take(usize::MAX, 2).is_err());
+        assert!(b.take(0, 4).is_ok() && b.take(4, 0).is_ok());
     }
 }

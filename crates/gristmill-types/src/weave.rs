@@ -1,6 +1,6 @@
 //! Elements of several blocks in turn, as one block.
 
-use crate::{Block, Buffer, Column, DType, Ids, Result, StrSpan, Tensor, Value};
+use crate::{Block, Buffer, Column, DType, Ids, Result, StrSpan, Tensor};
 use std::sync::Arc;
 
 /// Consecutive elements of one of several blocks.
@@ -127,7 +127,7 @@ fn column(columns: &[&Column], picks: &[Pick]) -> Result<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, Id, Key, Origin, Shape, Strings};
+    use crate::{Bytes, Id, Key, Origin, Shape, Strings, Value};
 
     fn pick(source: usize, start: usize, len: usize) -> Pick {
         Pick { source, start, len }

@@ -2,10 +2,10 @@
 
 use super::batch::{batch_size, concat, joined_ids, one_row, unlike};
 use super::code::Code;
-use super::map::{Pace, TARGET_NS, Work, evaluate};
+use super::map::{INLINE_NS, Pace, TARGET_NS, Work, evaluate};
 use super::{Stage, pass, position};
 use crate::env::Env;
-use crate::pool::Job;
+use crate::pool::{Group, Job, done};
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
 use gristmill_plan::Scratch;
@@ -27,9 +27,20 @@ struct Piece {
 /// error of the next one.
 type Made = Result<(Vec<Option<Column>>, usize, Option<Error>)>;
 
+/// Short batches that one worker makes in turn take about this long, in ns.
+const GROUP_NS: u64 = TARGET_NS / 4;
+/// Memory of short batches that are under way.
+const SHORT_BYTES: usize = 8 << 20;
+/// Short batches that one worker makes in turn at most.
+const TOGETHER: usize = 64;
+/// Elements that are tried on the spot: from one on and four times as many each time, until it is known how long one
+/// takes.
+const TRIED: usize = 1024;
+
 struct Part {
     piece: Piece,
-    job: Job<(Made, u64)>,
+    /// What was made, and the time that it took if that tells something.
+    job: Job<(Made, Option<u64>)>,
 }
 
 /// A batch under construction.
@@ -52,7 +63,13 @@ pub(crate) struct BatchMapStage {
     open: VecDeque<Open>,
     ended: bool,
     pace: Pace,
+    /// Elements to be tried on the spot; none once the pace is known.
+    trial: Option<usize>,
     depth: usize,
+    /// Work on whole batches that is not with a worker yet, and its elements.
+    group: Group,
+    grouped: usize,
+    scratch: Scratch,
 }
 
 impl BatchMapStage {
@@ -73,8 +90,9 @@ impl BatchMapStage {
         let bytes: usize =
             layout.iter().flatten().map(|(d, s)| d.size() * s.count()).sum::<usize>().max(1) * size;
         let budget = usize::try_from(env.budget()).unwrap_or(usize::MAX);
-        let most = if env.lazy { 1 } else { env.shared.pool.workers() + 2 };
-        let depth = (budget / bytes.max(1)).clamp(1, most);
+        let least = env.shared.pool.workers() + 2;
+        let most = if env.lazy { 1 } else { least.max(SHORT_BYTES / bytes) };
+        let depth = (budget / bytes).clamp(1, most);
         Ok(Self {
             input,
             again: VecDeque::new(),
@@ -86,14 +104,22 @@ impl BatchMapStage {
             open: VecDeque::new(),
             ended: false,
             pace: Pace::NEW,
+            trial: (!env.lazy).then_some(1),
             depth,
+            group: Group::default(),
+            grouped: 0,
+            scratch: Scratch::default(),
         })
     }
 
     /// Batches to have under way: as many as keep every worker busy, since each holds its memory.
     fn ahead(&self) -> usize {
+        if self.trial.is_some() {
+            return 1;
+        }
         let tasks = self.size.div_ceil(self.pace.block(TARGET_NS));
-        let busy = 1 + (2 * self.env.shared.pool.workers()).div_ceil(tasks);
+        let together = (self.pace.block(GROUP_NS) / self.size).clamp(1, TOGETHER);
+        let busy = 1 + (2 * together * self.env.shared.pool.workers()).div_ceil(tasks);
         busy.clamp(2.min(self.depth), self.depth)
     }
 
@@ -141,17 +167,10 @@ impl BatchMapStage {
                     None => break,
                 }
             }
-            let want = self.pace.block(TARGET_NS).min(room);
+            let want = self.trial.unwrap_or(self.pace.block(TARGET_NS)).min(room);
             let Some(piece) = self.read(want) else { break };
-            let (n, start, broke) = (piece.block.len, open.count, piece.block.failed.is_some());
-            let (work, builder, block) =
-                (Arc::clone(&self.work), Arc::clone(&open.builder), piece.block.clone());
-            let job = self.env.shared.pool.submit(move |scratch| {
-                let began = Instant::now();
-                let made = run(&work, scratch, &block, &builder, start);
-                work.stats.busy(began);
-                (made, u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX))
-            });
+            let (n, broke) = (piece.block.len, piece.block.failed.is_some());
+            let job = self.job(&piece.block, &open.builder, open.count);
             open.count += n;
             open.parts.push(Part { piece, job });
             if broke {
@@ -165,6 +184,48 @@ impl BatchMapStage {
         Ok(any)
     }
 
+    /// Has a block's elements written into the slots of a batch from `start` on.
+    fn job(&mut self, block: &Block, builder: &Arc<BatchBuilder>, start: usize) -> Job<(Made, Option<u64>)> {
+        let (n, work) = (block.len, Arc::clone(&self.work));
+        let (block, builder) = (block.clone(), Arc::clone(builder));
+        let make = move |scratch: &mut Scratch| {
+            let began = Instant::now();
+            let made = run(&work, scratch, &block, &builder, start);
+            work.stats.busy(began);
+            (made, u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        };
+        if let Some(tried) = self.trial {
+            let mut took = 0;
+            let scratch = &mut self.scratch;
+            let job = done(|| {
+                let (made, ns) = make(scratch);
+                took = ns;
+                (made, None)
+            });
+            // What comes first takes longer than the rest: the last of several trials counts.
+            self.pace = Pace::NEW;
+            self.pace.learn(n.max(1), took);
+            let enough = if n > 1 { INLINE_NS } else { 5 * INLINE_NS };
+            self.trial = Some(4 * tried).filter(|&more| took < enough && more <= TRIED);
+            return job;
+        }
+        let job = self.group.add(move |scratch| {
+            let (made, ns) = make(scratch);
+            (made, Some(ns))
+        });
+        self.grouped += n;
+        if self.grouped >= self.pace.block(GROUP_NS).min(TOGETHER * self.size) {
+            self.hand_over();
+        }
+        job
+    }
+
+    /// Gives what is grouped to a worker.
+    fn hand_over(&mut self) {
+        self.group.submit(&self.env.shared.pool);
+        self.grouped = 0;
+    }
+
     /// Waits for a batch and closes it.
     fn finish(&mut self, open: Open) -> Option<Block> {
         let mut pieces = Vec::with_capacity(open.parts.len());
@@ -174,7 +235,9 @@ impl BatchMapStage {
         for part in open.parts {
             let n = part.piece.block.len;
             let made = part.job.wait().and_then(|(made, ns)| {
-                self.pace.learn(n.max(1), ns);
+                if let Some(ns) = ns {
+                    self.pace.learn(n.max(1), ns);
+                }
                 made
             });
             if failed.is_none() {
@@ -235,7 +298,7 @@ impl BatchMapStage {
     ) -> Result<Block> {
         let builder =
             Arc::try_unwrap(builder).map_err(|_| Error::internal("a batch is still being written"))?;
-        let laid_out = builder.finish(&(0..count).collect::<Vec<_>>())?;
+        let laid_out = builder.finish(count)?;
         let filled = pieces.iter().map(|p| &p.block).filter(|b| b.len > 0).map(|b| &b.ids);
         let columns = laid_out
             .into_iter()
@@ -281,6 +344,7 @@ impl Stage for BatchMapStage {
                     Err(e) => return Some(Block::error(e)),
                 }
             }
+            self.hand_over();
             self.work.stats.ahead(self.open.len(), self.ahead());
             let front = self.open.pop_front()?;
             if let Some(block) = self.finish(front) {

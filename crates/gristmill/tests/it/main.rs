@@ -10,6 +10,7 @@ mod foreign;
 mod order;
 mod reduce;
 mod rules;
+mod short_batches;
 mod state;
 mod stop;
 mod support;

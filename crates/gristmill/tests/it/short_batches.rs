@@ -1,0 +1,49 @@
+//! Batches that are so short that one worker makes several of them in turn.
+
+use crate::support::with;
+use gristmill::plan::Plan;
+use gristmill::runtime::DatasetIterator;
+use gristmill::{Dataset, Tensor, Value, f};
+
+/// What a batch is: its numbers or the message of an error.
+type Outcome = Result<Vec<i64>, String>;
+
+/// `x + 100 // (x % 997)` of so many numbers, in batches: every 997th has no value.
+fn batches(n: i64, size: i64, threads: u64, optimize: bool) -> Plan {
+    let ds = Dataset::range(0, n, 1).unwrap();
+    let ds = ds.map(|x| {
+        let rest = &f::call("math.floormod", &[&x[0], &x[0].constant(Tensor::scalar(997i64))], vec![])?[0];
+        let share = &f::call("math.floordiv", &[&x[0].constant(Tensor::scalar(100i64)), rest], vec![])?[0];
+        f::add(&x[0], share).map(|sum| vec![sum])
+    });
+    with(ds.unwrap().batch(size, false).unwrap().plan(), threads, optimize)
+}
+
+fn outcome(element: gristmill::Result<Vec<Value>>) -> Outcome {
+    element.map(|v| v[0].tensor().unwrap().to_i64s().unwrap()).map_err(|e| e.message().to_string())
+}
+
+fn rest(it: &mut DatasetIterator) -> Vec<Outcome> {
+    std::iter::from_fn(|| it.next_element()).map(outcome).collect()
+}
+
+#[test]
+fn an_error_takes_its_batch_only_and_any_place_is_a_state() {
+    for (n, size) in [(20_000, 7), (20_000, 256), (5_000, 1), (3_001, 3_000)] {
+        let plain = rest(&mut DatasetIterator::new(&batches(n, size, 2, false)).unwrap());
+        assert!(plain.iter().any(Result::is_err), "batches of {size}");
+        for threads in [1, 3] {
+            let plan = batches(n, size, threads, true);
+            let mut it = DatasetIterator::new(&plan).unwrap();
+            assert_eq!(rest(&mut it), plain, "batches of {size}");
+            for cut in [0, 1, plain.len() / 3, plain.len() - 1] {
+                let mut it = DatasetIterator::new(&plan).unwrap();
+                (0..cut).for_each(|_| drop(it.next_element()));
+                let state = it.state();
+                drop(it);
+                let mut continued = DatasetIterator::resume(&plan, &state).unwrap();
+                assert_eq!(rest(&mut continued), plain[cut..], "batches of {size} from {cut}");
+            }
+        }
+    }
+}
