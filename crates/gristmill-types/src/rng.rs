@@ -18,6 +18,31 @@ pub fn philox_block(mut key: [u32; 2], mut c: [u32; 4]) -> [u32; 4] {
     c
 }
 
+/// Blocks that [`Philox::fill`] makes side by side: enough that the multiplications of some hide how long those of others take.
+const SIDE_BY_SIDE: usize = 8;
+
+/// The blocks of so many counters that differ in their first word, each in the lower half of a word of 64 bits, for which
+/// processors have vector multiplications.
+#[inline]
+fn philox_blocks(key: [u32; 2], first: [u32; SIDE_BY_SIDE], rest: [u32; 3]) -> [[u32; 4]; SIDE_BY_SIDE] {
+    let low = |x: u64| x & 0xffff_ffff;
+    let [mut k0, mut k1] = key;
+    let mut c0 = first.map(u64::from);
+    let [mut c1, mut c2, mut c3] = rest.map(|c| [u64::from(c); SIDE_BY_SIDE]);
+    for _ in 0..10 {
+        for i in 0..SIDE_BY_SIDE {
+            let p0 = 0xD251_1F53 * low(c0[i]);
+            let p1 = 0xCD9E_8D57 * low(c2[i]);
+            c0[i] = (p1 >> 32) ^ low(c1[i]) ^ u64::from(k0);
+            c2[i] = (p0 >> 32) ^ low(c3[i]) ^ u64::from(k1);
+            c1[i] = p1;
+            c3[i] = p0;
+        }
+        (k0, k1) = (k0.wrapping_add(0x9E37_79B9), k1.wrapping_add(0xBB67_AE85));
+    }
+    std::array::from_fn(|i| [c0[i], c1[i], c2[i], c3[i]].map(|c| c as u32))
+}
+
 /// A stream of 32-bit words, four a block, as TensorFlow's `PhiloxRandom` behind a single-sample
 /// adapter gives them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +104,18 @@ impl Philox {
         let (head, rest) = out.split_at_mut(begun);
         head.iter_mut().for_each(|w| *w = self.next_u32());
         let (blocks, tail) = rest.as_chunks_mut::<4>();
+        let (many, blocks) = blocks.as_chunks_mut::<SIDE_BY_SIDE>();
+        for blocks in many {
+            let [first, rest @ ..] = self.counter;
+            match first.checked_add(SIDE_BY_SIDE as u32) {
+                Some(next) => {
+                    *blocks = philox_blocks(self.key, std::array::from_fn(|i| first + i as u32), rest);
+                    self.counter[0] = next;
+                }
+                // The carry goes through the words of the counter.
+                None => blocks.iter_mut().for_each(|b| *b = self.next_block()),
+            }
+        }
         blocks.iter_mut().for_each(|b| *b = self.next_block());
         tail.iter_mut().for_each(|w| *w = self.next_u32());
     }
@@ -140,8 +177,8 @@ mod tests {
     #[test]
     fn filling_equals_drawing() {
         for start in 0..6 {
-            for n in [0, 1, 5, 22, 31, 40, 101] {
-                let mut a = Philox::new([1, 2], [u32::MAX - 9, 3, 4, 5]);
+            for n in [0, 1, 5, 22, 31, 40, 101, 700] {
+                let mut a = Philox::new([1, 2], [u32::MAX - 90, u32::MAX, 4, 5]);
                 (0..start).for_each(|_| {
                     a.next_u32();
                 });
