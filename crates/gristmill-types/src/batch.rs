@@ -141,7 +141,7 @@ impl BatchBuilder {
                 area.as_ref().map(|a| {
                     let len = n * a.row_bytes;
                     // SAFETY: the buffer has size * row_bytes bytes and start + n <= size; every
-                    // slot is given out at most once (the flags above), so no two of these slices
+                    // slot is given out at most once (the bits above), so no two of these slices
                     // overlap; `finish` consumes the builder, so none is alive when the buffer is
                     // read.
                     let bytes = unsafe {

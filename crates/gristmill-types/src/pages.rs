@@ -1,6 +1,6 @@
-//! Large pieces of memory straight from the system: zero without being written. The largest are faulted in by those who
-//! first write to them, in parallel, in huge pages where the system has them; smaller ones at once, which takes half the
-//! time of as many faults.
+//! Large pieces of memory straight from the system: zero without being written. The largest are faulted in by those
+//! who first write to them, in parallel, in huge pages where the system has them; smaller ones at once, which takes
+//! half the time of as many faults.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -8,9 +8,9 @@ use std::ptr::NonNull;
 
 /// Size and alignment of huge pages: of 2 MiB on x86-64 and on AArch64 with pages of 4 KiB.
 pub(crate) const HUGE: usize = 2 << 20;
-/// Pieces of fewer bytes come from the allocator: a mapping each would cost more than their faults.
+/// Pieces of fewer bytes come from the allocator: there may be many of them, and a process has 65,530 mappings at most.
 #[cfg(target_os = "linux")]
-const MAPPED: usize = 128 << 10;
+const MAPPED: usize = 256 << 10;
 
 /// `capacity` zero bytes aligned to `align`; `None` where they cannot be had.
 pub(crate) fn take(capacity: usize, align: usize) -> Option<NonNull<u8>> {
@@ -71,11 +71,14 @@ mod linux {
     }
 
     /// # Safety
-    /// The range is part of a mapping of [`take`] that nobody uses.
+    /// The range is part of a mapping of [`take`] or [`take_huge`] that nobody uses.
     pub(super) unsafe fn unmap(begin: *mut u8, bytes: usize) {
-        if bytes > 0 {
-            // SAFETY: see above. What cannot be unmapped stays reserved, which takes no memory.
-            unsafe { libc::munmap(begin.cast(), bytes) };
+        // SAFETY: see above. Where a process has too many mappings to cut one in two, the range stays reserved, which
+        // takes no memory once its pages are given back.
+        unsafe {
+            if bytes > 0 && libc::munmap(begin.cast(), bytes) != 0 {
+                libc::madvise(begin.cast(), bytes, libc::MADV_DONTNEED);
+            }
         }
     }
 }
@@ -88,7 +91,7 @@ mod tests {
     fn pieces_are_aligned_zero_and_writable() {
         let large = 5 * HUGE + (128 << 10);
         for (capacity, align) in
-            [(64, 64), (40 << 10, 4096), (132 << 10, 4096), (HUGE / 2, 4096), (HUGE, HUGE), (large, HUGE)]
+            [(64, 64), (40 << 10, 4096), (260 << 10, 4096), (HUGE / 2, 4096), (HUGE, HUGE), (large, HUGE)]
         {
             let pieces: Vec<_> = (0..3).map(|_| take(capacity, align).unwrap()).collect();
             for &ptr in &pieces {

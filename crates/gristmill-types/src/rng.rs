@@ -18,11 +18,12 @@ pub fn philox_block(mut key: [u32; 2], mut c: [u32; 4]) -> [u32; 4] {
     c
 }
 
-/// Blocks that [`Philox::fill`] makes side by side: enough that the multiplications of some hide how long those of others take.
+/// Blocks that [`Philox::fill`] makes side by side: enough that the multiplications of some hide how long those of
+/// others take.
 const SIDE_BY_SIDE: usize = 8;
 
-/// The blocks of so many counters that differ in their first word, each in the lower half of a word of 64 bits, for which
-/// processors have vector multiplications.
+/// The blocks of so many counters that differ in their first word, each in the lower half of a word of 64 bits, for
+/// which processors have vector multiplications.
 #[inline]
 fn philox_blocks(key: [u32; 2], first: [u32; SIDE_BY_SIDE], rest: [u32; 3]) -> [[u32; 4]; SIDE_BY_SIDE] {
     let low = |x: u64| x & 0xffff_ffff;

@@ -99,7 +99,7 @@ impl Ids {
 
 /// Whether a row of such a tensor is copied at less than it costs to share it: the places of its strings, or its bytes.
 fn is_short(t: &Tensor) -> bool {
-    const SHORT: usize = 2048;
+    const SHORT: usize = 4096;
     let place = if t.dtype() == DType::String { size_of::<StrSpan>() } else { t.dtype().size() };
     t.shape().row().count() * place <= SHORT
 }
@@ -181,15 +181,15 @@ mod tests {
 
     #[test]
     fn long_rows_are_not_copied() {
-        let row = |from: i64| (from..from + 300).collect::<Vec<i64>>();
+        let row = |from: i64| (from..from + 600).collect::<Vec<i64>>();
         let long = |from: i64| {
-            let values = [row(from), row(from + 300)].concat();
-            Column::Uniform(Tensor::from_vec(Shape::new(&[2, 300]).unwrap(), &values).unwrap())
+            let values = [row(from), row(from + 600)].concat();
+            Column::Uniform(Tensor::from_vec(Shape::new(&[2, 600]).unwrap(), &values).unwrap())
         };
         let sources = [0, 1000].map(|from| Arc::new(Block::new(2, vec![long(from)], Ids::None)));
         let woven = Block::woven(&sources, &[pick(0, 0, 1), pick(1, 0, 2), pick(0, 1, 1)]).unwrap();
         for (i, (source, n, from)) in
-            [(0, 0, 0), (1, 0, 1000), (1, 1, 1300), (0, 1, 300)].into_iter().enumerate()
+            [(0, 0, 0), (1, 0, 1000), (1, 1, 1600), (0, 1, 600)].into_iter().enumerate()
         {
             let (got, shared) = (woven.columns[0].get(i), sources[source].columns[0].get(n));
             let (got, shared) = (got.tensor().unwrap(), shared.tensor().unwrap());

@@ -2,7 +2,7 @@
 //!
 //! The processor's CRC instruction takes eight bytes and can begin one every cycle, but its result comes three cycles
 //! later, and the next eight bytes of the same payload need it. Four payloads in turn fill that time. Processors that
-//! multiply 64 bytes at once do without it ([`fold`]): what the four share there is one call.
+//! multiply 64 bytes at once do without it (`fold`): what the four share there is one call.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]

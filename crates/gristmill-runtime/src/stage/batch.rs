@@ -53,6 +53,11 @@ impl BatchStage {
                 Ok(Column::Uniform(t.reshaped(shape)?))
             }
             Column::Varied(values) => {
+                let dense = values.iter().all(|v| matches!(v, Value::Tensor(_)));
+                if dense && let Ok(Value::Tensor(t)) = Value::stack(values) {
+                    // Copied once, as the batches lie side by side.
+                    return self.split(&Column::Uniform(t), k);
+                }
                 let rows: Result<Vec<Value>> = values.chunks(self.size).map(Value::stack).collect();
                 Ok(Column::from_values(rows?))
             }

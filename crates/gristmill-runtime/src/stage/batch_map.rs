@@ -14,7 +14,7 @@ use gristmill_types::{BatchBuilder, Block, Column, DType, Error, Ids, Result, Sh
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Consecutive outcomes of the input and the position at which they were read.
 struct Piece {
@@ -65,10 +65,17 @@ pub(crate) struct BatchMapStage {
     pace: Pace,
     /// Elements to be tried on the spot; none once the pace is known.
     trial: Option<usize>,
+    /// Batches under way that keep the workers busy even if the input is slow, and at most.
+    least: usize,
     depth: usize,
-    /// Work on whole batches that is not with a worker yet, and its elements.
+    /// As many as may be under way since an error had batches made again: with each that has none, twice as many.
+    reach: usize,
+    /// Whether the input gave the last batch at once.
+    fluent: bool,
+    /// Work that is not with a worker yet, its elements, and when the first of it came.
     group: Group,
     grouped: usize,
+    since: Instant,
     scratch: Scratch,
 }
 
@@ -87,10 +94,10 @@ impl BatchMapStage {
             })
             .collect();
         let size = batch_size(batch.size.as_int()?)?;
-        let bytes: usize =
-            layout.iter().flatten().map(|(d, s)| d.size() * s.count()).sum::<usize>().max(1) * size;
+        let row: usize = layout.iter().flatten().map(|(d, s)| d.size() * s.count()).sum();
+        let bytes = row.max(1).saturating_mul(size);
         let budget = usize::try_from(env.budget()).unwrap_or(usize::MAX);
-        let least = env.shared.pool.workers() + 2;
+        let least = if env.lazy { 1 } else { env.shared.pool.workers() + 2 };
         let most = if env.lazy { 1 } else { least.max(SHORT_BYTES / bytes) };
         let depth = (budget / bytes).clamp(1, most);
         Ok(Self {
@@ -105,9 +112,13 @@ impl BatchMapStage {
             ended: false,
             pace: Pace::NEW,
             trial: (!env.lazy).then_some(1),
+            least: least.min(depth),
             depth,
+            reach: depth,
+            fluent: false,
             group: Group::default(),
             grouped: 0,
+            since: Instant::now(),
             scratch: Scratch::default(),
         })
     }
@@ -118,9 +129,15 @@ impl BatchMapStage {
             return 1;
         }
         let tasks = self.size.div_ceil(self.pace.block(TARGET_NS));
-        let together = (self.pace.block(GROUP_NS) / self.size).clamp(1, TOGETHER);
+        let short = self.pace.block(GROUP_NS) / self.size;
+        let together = if self.fluent { short.clamp(1, TOGETHER) } else { 1 };
         let busy = 1 + (2 * together * self.env.shared.pool.workers()).div_ceil(tasks);
-        busy.clamp(2.min(self.depth), self.depth)
+        busy.clamp(2.min(self.depth), self.reach)
+    }
+
+    /// Whether the batch that the reader waits for is made.
+    fn is_next_done(&self) -> bool {
+        self.open.front().is_some_and(|open| open.parts.iter().all(|part| part.job.is_done()))
     }
 
     fn read(&mut self, want: usize) -> Option<Piece> {
@@ -194,27 +211,36 @@ impl BatchMapStage {
             work.stats.busy(began);
             (made, u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX))
         };
-        if let Some(tried) = self.trial {
-            let mut took = 0;
+        // Only elements that all have a value tell how long one takes.
+        let tells = move |made: &Made| n > 0 && matches!(made, Ok((_, _, None)));
+        if let Some(tried) = self.trial.filter(|_| n > 0) {
+            let mut took = None;
             let scratch = &mut self.scratch;
             let job = done(|| {
                 let (made, ns) = make(scratch);
-                took = ns;
+                took = tells(&made).then_some(ns);
                 (made, None)
             });
-            // What comes first takes longer than the rest: the last of several trials counts.
-            self.pace = Pace::NEW;
-            self.pace.learn(n.max(1), took);
-            let enough = if n > 1 { INLINE_NS } else { 5 * INLINE_NS };
-            self.trial = Some(4 * tried).filter(|&more| took < enough && more <= TRIED);
+            if let Some(took) = took {
+                // What comes first takes longer than the rest: the last of several trials counts.
+                self.pace = Pace::NEW;
+                self.pace.learn(n, took);
+                let enough = if n > 1 { INLINE_NS } else { 5 * INLINE_NS };
+                self.trial = Some(4 * tried).filter(|&more| took < enough && more <= TRIED);
+            }
             return job;
+        }
+        if self.grouped == 0 {
+            self.since = Instant::now();
         }
         let job = self.group.add(move |scratch| {
             let (made, ns) = make(scratch);
-            (made, Some(ns))
+            let told = tells(&made).then_some(ns);
+            (made, told)
         });
-        self.grouped += n;
-        if self.grouped >= self.pace.block(GROUP_NS).min(TOGETHER * self.size) {
+        self.grouped += n.max(1);
+        let enough = self.pace.block(GROUP_NS).min(self.size.saturating_mul(TOGETHER));
+        if !self.fluent || self.grouped >= enough || self.since.elapsed() >= Duration::from_nanos(GROUP_NS) {
             self.hand_over();
         }
         job
@@ -236,7 +262,7 @@ impl BatchMapStage {
             let n = part.piece.block.len;
             let made = part.job.wait().and_then(|(made, ns)| {
                 if let Some(ns) = ns {
-                    self.pace.learn(n.max(1), ns);
+                    self.pace.learn(n, ns);
                 }
                 made
             });
@@ -267,6 +293,7 @@ impl BatchMapStage {
         if count < self.size && self.drop_remainder {
             return None;
         }
+        self.reach = self.reach.saturating_mul(2).min(self.depth);
         Some(self.close(open.builder, columns, &pieces, count).unwrap_or_else(Block::error))
     }
 
@@ -281,9 +308,14 @@ impl BatchMapStage {
                 later.remove(0);
             }
         }
+        if later.is_empty() {
+            // The batches behind it begin where they would have begun.
+            return;
+        }
         for open in self.open.drain(..) {
             later.extend(open.parts.into_iter().map(|p| p.piece));
         }
+        self.reach = self.least;
         for piece in later.into_iter().rev() {
             self.again.push_front(piece);
         }
@@ -338,11 +370,16 @@ impl Stage for BatchMapStage {
     fn next(&mut self, _: usize) -> Option<Block> {
         while !self.env.shared.is_cancelled() {
             while self.open.len() < self.ahead() {
+                if self.open.len() >= self.least && self.is_next_done() {
+                    break;
+                }
+                let began = Instant::now();
                 match self.start() {
                     Ok(true) => {}
                     Ok(false) => break,
                     Err(e) => return Some(Block::error(e)),
                 }
+                self.fluent = began.elapsed() < Duration::from_nanos(INLINE_NS);
             }
             self.hand_over();
             self.work.stats.ahead(self.open.len(), self.ahead());

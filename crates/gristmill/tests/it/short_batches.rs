@@ -14,7 +14,9 @@ fn batches(n: i64, size: i64, threads: u64, optimize: bool) -> Plan {
     let ds = ds.map(|x| {
         let rest = &f::call("math.floormod", &[&x[0], &x[0].constant(Tensor::scalar(997i64))], vec![])?[0];
         let share = &f::call("math.floordiv", &[&x[0].constant(Tensor::scalar(100i64)), rest], vec![])?[0];
-        f::add(&x[0], share).map(|sum| vec![sum])
+        // An op that is not elementwise, so that map and batch become one stage.
+        let one = x[0].constant(Tensor::vector(&[1i64]));
+        f::call("reshape", &[&f::add(&x[0], share)?, &one], vec![])
     });
     with(ds.unwrap().batch(size, false).unwrap().plan(), threads, optimize)
 }
@@ -45,5 +47,18 @@ fn an_error_takes_its_batch_only_and_any_place_is_a_state() {
                 assert_eq!(rest(&mut continued), plain[cut..], "batches of {size} from {cut}");
             }
         }
+    }
+}
+
+#[test]
+fn an_error_has_few_other_batches_made_again() {
+    // Of single elements none: an error moves no batch behind it. Of others as many as keep the workers busy.
+    for (size, most) in [(1, 20_000), (3, 9_000)] {
+        let mut it = DatasetIterator::new(&batches(20_000, size, 2, true)).unwrap();
+        rest(&mut it);
+        let stages = it.report().0;
+        let fused = stages.iter().find(|s| s.name.starts_with("map+batch"));
+        let made = fused.expect("map and batch are one stage").runs;
+        assert!(made <= most, "batches of {size}: {made} blocks");
     }
 }

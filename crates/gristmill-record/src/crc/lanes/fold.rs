@@ -1,10 +1,10 @@
 //! Short payloads with the wide carry-less multiplication of AVX-512 processors.
 //!
-//! Sixteen bytes of a message are worth those that lie a distance behind them, once both their halves are multiplied by
-//! powers of x that go with the distance (V. Gopal and others, "Fast CRC Computation for Generic Polynomials Using
-//! PCLMULQDQ Instruction", Intel, 2009). So 64 bytes at a time are folded onto the next 64, and at last onto sixteen, for
-//! which the CRC instruction is there. The remainder of the division by 64 comes first, behind zeros: they do not change a
-//! state of zero, and the state that a CRC32C begins with is added to the first four bytes of the message.
+//! Sixteen bytes of a message are worth those that lie a distance behind them, once both their halves are multiplied
+//! by powers of x that go with the distance (V. Gopal and others, "Fast CRC Computation for Generic Polynomials Using
+//! PCLMULQDQ Instruction", Intel, 2009). So 64 bytes at a time are folded onto the next 64, and at last onto sixteen,
+//! for which the CRC instruction is there. The remainder of the division by 64 comes first, behind zeros: they do not
+//! change a state of zero, and the state that a CRC32C begins with is added to the first four bytes of the message.
 
 use crate::crc::power_of_256;
 use std::arch::x86_64::{

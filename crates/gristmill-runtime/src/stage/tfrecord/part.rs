@@ -69,10 +69,10 @@ impl Walk {
 
     /// Room for what was found in `bytes`, and for as much in the rest of the part.
     fn make_room(&mut self, bytes: usize, len: usize) {
-        // The record that the part's end cuts comes behind them.
-        let found = self.found.len() + 1;
+        let found = self.found.len();
         if self.places.capacity() - self.places.len() < found {
-            let each = (bytes / found).max(1);
+            let each = (bytes / found).max(OVERHEAD_BYTES);
+            // One more is for the record that the part's end cuts.
             let room = found.max(len.saturating_sub(self.at) / each + 2);
             self.places.reserve_exact(room);
             self.offsets.reserve_exact(room);
@@ -96,5 +96,36 @@ impl Walk {
         store.sum_up();
         let records = Tensor::from_spans(Shape::vector(n), Arc::new(store)).ok()?;
         Some(Part { records, begin, offsets: self.offsets, end, last })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_record::frame::{footer, header};
+
+    #[test]
+    fn room_is_made_for_what_was_found_only() {
+        let frame = |n: usize| [&header(n as u64)[..], &vec![7; n], &footer(&vec![7; n])].concat();
+        let (small, large) = (frame(100), frame(500_000));
+        // Nothing was whole in the first piece.
+        let mut walk = Walk::new(0, 0, large.len() as u64).unwrap();
+        walk.go_on(&large[..250_000], 8 << 20, true);
+        assert_eq!((walk.places.capacity(), walk.offsets.capacity()), (0, 0));
+        walk.go_on(&large, 8 << 20, true);
+        assert_eq!(walk.places.len(), 1);
+        assert!(walk.places.capacity() < 100);
+        // What comes next is taken to be like what was found.
+        let part = small.repeat(1000);
+        let mut walk = Walk::new(0, 0, small.len() as u64).unwrap();
+        walk.go_on(&part[..part.len() / 3], part.len(), true);
+        let room = walk.places.capacity();
+        assert!((1001..1100).contains(&room), "{room}");
+        walk.go_on(&part, part.len(), true);
+        let part =
+            walk.part(&Arc::new(Buffer::from_slice(&part)), Some(Buffer::from_slice(&large)), false).unwrap();
+        assert_eq!((part.offsets.len(), part.records.dims()), (1001, &[1001][..]));
+        assert_eq!(part.end, (small.len() * 1000 + large.len()) as u64);
+        assert_eq!(part.records.string_slices().last().unwrap().len(), 500_000);
     }
 }
