@@ -6,32 +6,27 @@ pub const SEED_MODULUS: u64 = (1 << 31) - 1;
 /// The graph seed that TensorFlow uses where `set_seed` was not called.
 pub const DEFAULT_GRAPH_SEED: u64 = 87_654_321;
 
-/// Ten rounds of Philox 4x32 over a counter.
-#[inline]
-pub fn philox_block(mut key: [u32; 2], mut c: [u32; 4]) -> [u32; 4] {
-    for _ in 0..10 {
-        let p0 = u64::from(0xD251_1F53_u32) * u64::from(c[0]);
-        let p1 = u64::from(0xCD9E_8D57_u32) * u64::from(c[2]);
-        c = [(p1 >> 32) as u32 ^ c[1] ^ key[0], p1 as u32, (p0 >> 32) as u32 ^ c[3] ^ key[1], p0 as u32];
-        key = [key[0].wrapping_add(0x9E37_79B9), key[1].wrapping_add(0xBB67_AE85)];
-    }
-    c
-}
-
 /// Blocks that [`Philox::fill`] makes side by side: enough that the multiplications of some hide how long those of
 /// others take.
 const SIDE_BY_SIDE: usize = 8;
 
-/// The blocks of so many counters that differ in their first word, each in the lower half of a word of 64 bits, for
-/// which processors have vector multiplications.
+/// Ten rounds of Philox 4x32 over a counter.
 #[inline]
-fn philox_blocks(key: [u32; 2], first: [u32; SIDE_BY_SIDE], rest: [u32; 3]) -> [[u32; 4]; SIDE_BY_SIDE] {
+pub fn philox_block(key: [u32; 2], [first, rest @ ..]: [u32; 4]) -> [u32; 4] {
+    let [block] = philox_blocks(key, [first], rest);
+    block
+}
+
+/// The blocks of counters that differ in their first word, each word in the lower half of one of 64 bits, for which
+/// processors have vector multiplications.
+#[inline]
+fn philox_blocks<const N: usize>(key: [u32; 2], first: [u32; N], rest: [u32; 3]) -> [[u32; 4]; N] {
     let low = |x: u64| x & 0xffff_ffff;
     let [mut k0, mut k1] = key;
     let mut c0 = first.map(u64::from);
-    let [mut c1, mut c2, mut c3] = rest.map(|c| [u64::from(c); SIDE_BY_SIDE]);
+    let [mut c1, mut c2, mut c3] = rest.map(|c| [u64::from(c); N]);
     for _ in 0..10 {
-        for i in 0..SIDE_BY_SIDE {
+        for i in 0..N {
             let p0 = 0xD251_1F53 * low(c0[i]);
             let p1 = 0xCD9E_8D57 * low(c2[i]);
             c0[i] = (p1 >> 32) ^ low(c1[i]) ^ u64::from(k0);

@@ -23,7 +23,7 @@ pub struct Strings {
     items: OnceLock<Vec<Bytes>>,
     /// Bytes of all strings: every stage counts what goes through it.
     bytes: u64,
-    /// Bytes of all strings before each, and of all, made when somebody asks for those of a part.
+    /// See [`Strings::sums`].
     before: OnceLock<Vec<u64>>,
 }
 
@@ -114,31 +114,22 @@ impl Strings {
     /// If there are not so many.
     #[inline]
     pub fn byte_len(&self, start: usize, n: usize) -> usize {
+        let bytes = if n == self.len() { self.bytes } else { self.sums()[start + n] - self.sums()[start] };
         // Strings that overlap may sum up to more than there is memory.
-        if n == self.len() {
-            usize::try_from(self.bytes).unwrap_or(usize::MAX)
-        } else {
-            self.part_len(start, n)
-        }
+        usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
-    fn part_len(&self, start: usize, n: usize) -> usize {
-        let before = self.before.get_or_init(|| self.sums());
-        usize::try_from(before[start + n] - before[start]).unwrap_or(usize::MAX)
-    }
-
-    /// Makes what [`Strings::byte_len`] needs for parts, for whoever comes when the places are not at hand any more.
-    pub fn sum_up(&self) {
-        self.before.get_or_init(|| self.sums());
-    }
-
-    fn sums(&self) -> Vec<u64> {
-        let mut sum = 0;
-        let ends = self.spans.iter().map(|s| {
-            sum += u64::from(s.len);
-            sum
-        });
-        std::iter::once(0).chain(ends).collect()
+    /// Bytes of all strings before each, and of all: what [`Strings::byte_len`] needs for parts, made when it is first
+    /// asked for.
+    pub fn sums(&self) -> &[u64] {
+        self.before.get_or_init(|| {
+            let mut sum = 0;
+            let ends = self.spans.iter().map(|s| {
+                sum += u64::from(s.len);
+                sum
+            });
+            std::iter::once(0).chain(ends).collect()
+        })
     }
 
     /// Strings `start..start + n` in memory of their own, if they fill less than half of what they share.

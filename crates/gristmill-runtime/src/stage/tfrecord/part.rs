@@ -93,7 +93,7 @@ impl Walk {
         let n = self.places.len();
         let store = Strings::new(buffers, self.places)?;
         // Every stage counts bytes: they are summed up now, while the places are in this processor's cache.
-        store.sum_up();
+        store.sums();
         let records = Tensor::from_spans(Shape::vector(n), Arc::new(store)).ok()?;
         Some(Part { records, begin, offsets: self.offsets, end, last })
     }
