@@ -2,7 +2,7 @@
 
 use super::batch::{batch_size, concat, joined_ids, one_row, unlike};
 use super::code::Code;
-use super::map::{INLINE_NS, Pace, TARGET_NS, Work, evaluate};
+use super::map::{GROUP_NS, INLINE_NS, Pace, TARGET_NS, Work, evaluate};
 use super::{Stage, pass, position};
 use crate::env::Env;
 use crate::pool::{Group, Job, done};
@@ -27,9 +27,10 @@ struct Piece {
 /// error of the next one.
 type Made = Result<(Vec<Option<Column>>, usize, Option<Error>)>;
 
-/// Short batches that one worker makes in turn take about this long, in ns.
-const GROUP_NS: u64 = TARGET_NS / 4;
-/// Memory of short batches that are under way.
+/// How many elements tell how long one takes, and the time that they took, in ns.
+type Told = Option<(usize, u64)>;
+
+/// Memory of the batches under way, and of what they are made of, beyond those that keep the workers busy.
 const SHORT_BYTES: usize = 8 << 20;
 /// Short batches that one worker makes in turn at most.
 const TOGETHER: usize = 64;
@@ -39,8 +40,7 @@ const TRIED: usize = 1024;
 
 struct Part {
     piece: Piece,
-    /// What was made, and the time that it took if that tells something.
-    job: Job<(Made, Option<u64>)>,
+    job: Job<(Made, Told)>,
 }
 
 /// A batch under construction.
@@ -48,6 +48,8 @@ struct Open {
     builder: Arc<BatchBuilder>,
     parts: Vec<Part>,
     count: usize,
+    /// Bytes of its own and of its input.
+    bytes: usize,
 }
 
 /// See the module.
@@ -60,6 +62,8 @@ pub(crate) struct BatchMapStage {
     size: usize,
     drop_remainder: bool,
     layout: Vec<Option<(DType, Shape)>>,
+    /// Bytes that are laid out for a batch.
+    bytes: usize,
     open: VecDeque<Open>,
     ended: bool,
     pace: Pace,
@@ -68,14 +72,11 @@ pub(crate) struct BatchMapStage {
     /// Batches under way that keep the workers busy even if the input is slow, and at most.
     least: usize,
     depth: usize,
-    /// As many as may be under way since an error had batches made again: with each that has none, twice as many.
-    reach: usize,
     /// Whether the input gave the last batch at once.
     fluent: bool,
-    /// Work that is not with a worker yet, its elements, and when the first of it came.
+    /// Work that is not with a worker yet, and its elements.
     group: Group,
     grouped: usize,
-    since: Instant,
     scratch: Scratch,
 }
 
@@ -98,8 +99,7 @@ impl BatchMapStage {
         let bytes = row.max(1).saturating_mul(size);
         let budget = usize::try_from(env.budget()).unwrap_or(usize::MAX);
         let least = if env.lazy { 1 } else { env.shared.pool.workers() + 2 };
-        let most = if env.lazy { 1 } else { least.max(SHORT_BYTES / bytes) };
-        let depth = (budget / bytes).clamp(1, most);
+        let depth = if env.lazy { 1 } else { (budget / bytes).max(1) };
         Ok(Self {
             input,
             again: VecDeque::new(),
@@ -108,17 +108,16 @@ impl BatchMapStage {
             size,
             drop_remainder: batch.drop_remainder,
             layout,
+            bytes,
             open: VecDeque::new(),
             ended: false,
             pace: Pace::NEW,
             trial: (!env.lazy).then_some(1),
             least: least.min(depth),
             depth,
-            reach: depth,
             fluent: false,
             group: Group::default(),
             grouped: 0,
-            since: Instant::now(),
             scratch: Scratch::default(),
         })
     }
@@ -132,12 +131,16 @@ impl BatchMapStage {
         let short = self.pace.block(GROUP_NS) / self.size;
         let together = if self.fluent { short.clamp(1, TOGETHER) } else { 1 };
         let busy = 1 + (2 * together * self.env.shared.pool.workers()).div_ceil(tasks);
-        busy.clamp(2.min(self.depth), self.reach)
+        busy.clamp(2.min(self.depth), self.depth)
     }
 
-    /// Whether the batch that the reader waits for is made.
-    fn is_next_done(&self) -> bool {
-        self.open.front().is_some_and(|open| open.parts.iter().all(|part| part.job.is_done()))
+    /// Whether the workers have enough to do, and more would keep the reader from a batch that is made or take much
+    /// memory.
+    fn is_enough(&self) -> bool {
+        let made = |open: &Open| open.parts.iter().all(|part| part.job.is_done());
+        self.open.len() >= self.least
+            && (self.open.front().is_some_and(made)
+                || self.open.iter().map(|open| open.bytes).sum::<usize>() >= SHORT_BYTES)
     }
 
     fn read(&mut self, want: usize) -> Option<Piece> {
@@ -174,7 +177,7 @@ impl BatchMapStage {
         }
         let builder = self.work.stats.memory(|| BatchBuilder::new(self.size, &self.layout))?;
         let builder = Arc::new(builder);
-        let mut open = Open { builder, parts: Vec::new(), count: 0 };
+        let mut open = Open { builder, parts: Vec::new(), count: 0, bytes: self.bytes };
         while open.count < self.size && !self.env.shared.is_cancelled() {
             let room = self.size - open.count;
             if self.env.lazy && self.again.is_empty() {
@@ -189,6 +192,7 @@ impl BatchMapStage {
             let (n, broke) = (piece.block.len, piece.block.failed.is_some());
             let job = self.job(&piece.block, &open.builder, open.count);
             open.count += n;
+            open.bytes += piece.block.byte_len();
             open.parts.push(Part { piece, job });
             if broke {
                 break;
@@ -202,26 +206,25 @@ impl BatchMapStage {
     }
 
     /// Has a block's elements written into the slots of a batch from `start` on.
-    fn job(&mut self, block: &Block, builder: &Arc<BatchBuilder>, start: usize) -> Job<(Made, Option<u64>)> {
+    fn job(&mut self, block: &Block, builder: &Arc<BatchBuilder>, start: usize) -> Job<(Made, Told)> {
         let (n, work) = (block.len, Arc::clone(&self.work));
         let (block, builder) = (block.clone(), Arc::clone(builder));
         let make = move |scratch: &mut Scratch| {
             let began = Instant::now();
             let made = run(&work, scratch, &block, &builder, start);
             work.stats.busy(began);
-            (made, u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+            let ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let told = made.as_ref().ok().filter(|made| made.1 > 0).map(|made| (made.1, ns));
+            (made, told)
         };
-        // Only elements that all have a value tell how long one takes.
-        let tells = move |made: &Made| n > 0 && matches!(made, Ok((_, _, None)));
         if let Some(tried) = self.trial.filter(|_| n > 0) {
-            let mut took = None;
-            let scratch = &mut self.scratch;
+            let (mut told, scratch) = (None, &mut self.scratch);
             let job = done(|| {
-                let (made, ns) = make(scratch);
-                took = tells(&made).then_some(ns);
+                let made;
+                (made, told) = make(scratch);
                 (made, None)
             });
-            if let Some(took) = took {
+            if let Some((n, took)) = told {
                 // What comes first takes longer than the rest: the last of several trials counts.
                 self.pace = Pace::NEW;
                 self.pace.learn(n, took);
@@ -230,17 +233,10 @@ impl BatchMapStage {
             }
             return job;
         }
-        if self.grouped == 0 {
-            self.since = Instant::now();
-        }
-        let job = self.group.add(move |scratch| {
-            let (made, ns) = make(scratch);
-            let told = tells(&made).then_some(ns);
-            (made, told)
-        });
+        let job = self.group.add(make);
         self.grouped += n.max(1);
         let enough = self.pace.block(GROUP_NS).min(self.size.saturating_mul(TOGETHER));
-        if !self.fluent || self.grouped >= enough || self.since.elapsed() >= Duration::from_nanos(GROUP_NS) {
+        if !self.fluent || self.grouped >= enough {
             self.hand_over();
         }
         job
@@ -260,8 +256,8 @@ impl BatchMapStage {
         let began = Instant::now();
         for part in open.parts {
             let n = part.piece.block.len;
-            let made = part.job.wait().and_then(|(made, ns)| {
-                if let Some(ns) = ns {
+            let made = part.job.wait().and_then(|(made, told)| {
+                if let Some((n, ns)) = told {
                     self.pace.learn(n, ns);
                 }
                 made
@@ -293,7 +289,6 @@ impl BatchMapStage {
         if count < self.size && self.drop_remainder {
             return None;
         }
-        self.reach = self.reach.saturating_mul(2).min(self.depth);
         Some(self.close(open.builder, columns, &pieces, count).unwrap_or_else(Block::error))
     }
 
@@ -315,7 +310,6 @@ impl BatchMapStage {
         for open in self.open.drain(..) {
             later.extend(open.parts.into_iter().map(|p| p.piece));
         }
-        self.reach = self.least;
         for piece in later.into_iter().rev() {
             self.again.push_front(piece);
         }
@@ -370,7 +364,7 @@ impl Stage for BatchMapStage {
     fn next(&mut self, _: usize) -> Option<Block> {
         while !self.env.shared.is_cancelled() {
             while self.open.len() < self.ahead() {
-                if self.open.len() >= self.least && self.is_next_done() {
+                if self.is_enough() {
                     break;
                 }
                 let began = Instant::now();

@@ -1,24 +1,34 @@
-//! Batches that are so short that one worker makes several of them in turn.
+//! Batches and blocks that are so short that one worker makes several of them in turn.
 
 use crate::support::with;
 use gristmill::plan::Plan;
-use gristmill::runtime::DatasetIterator;
+use gristmill::runtime::{DatasetIterator, StageReport};
 use gristmill::{Dataset, Tensor, Value, f};
 
 /// What a batch is: its numbers or the message of an error.
 type Outcome = Result<Vec<i64>, String>;
 
-/// `x + 100 // (x % 997)` of so many numbers, in batches: every 997th has no value.
-fn batches(n: i64, size: i64, threads: u64, optimize: bool) -> Plan {
-    let ds = Dataset::range(0, n, 1).unwrap();
+/// `[x + 100 // (x % 997)]` of numbers: every 997th has no value.
+fn divided(ds: &Dataset) -> Dataset {
     let ds = ds.map(|x| {
         let rest = &f::call("math.floormod", &[&x[0], &x[0].constant(Tensor::scalar(997i64))], vec![])?[0];
         let share = &f::call("math.floordiv", &[&x[0].constant(Tensor::scalar(100i64)), rest], vec![])?[0];
-        // An op that is not elementwise, so that map and batch become one stage.
+        // An op that is not elementwise, so that a batch behind it becomes one stage with it.
         let one = x[0].constant(Tensor::vector(&[1i64]));
         f::call("reshape", &[&f::add(&x[0], share)?, &one], vec![])
     });
-    with(ds.unwrap().batch(size, false).unwrap().plan(), threads, optimize)
+    ds.unwrap()
+}
+
+fn batches(n: i64, size: i64, threads: u64, optimize: bool) -> Plan {
+    let ds = divided(&Dataset::range(0, n, 1).unwrap());
+    with(ds.batch(size, false).unwrap().plan(), threads, optimize)
+}
+
+/// One by one, out of blocks of so many.
+fn blocks(n: i64, size: i64, threads: u64, optimize: bool) -> Plan {
+    let short = Dataset::range(0, n, 1).unwrap().batch(size, false).unwrap().unbatch().unwrap();
+    with(divided(&short).prefetch(Some(1000)).unwrap().plan(), threads, optimize)
 }
 
 fn outcome(element: gristmill::Result<Vec<Value>>) -> Outcome {
@@ -29,36 +39,39 @@ fn rest(it: &mut DatasetIterator) -> Vec<Outcome> {
     std::iter::from_fn(|| it.next_element()).map(outcome).collect()
 }
 
+fn stage(it: &DatasetIterator, name: &str) -> StageReport {
+    it.report().0.into_iter().find(|s| s.name.starts_with(name)).expect("a stage of that name")
+}
+
 #[test]
-fn an_error_takes_its_batch_only_and_any_place_is_a_state() {
-    for (n, size) in [(20_000, 7), (20_000, 256), (5_000, 1), (3_001, 3_000)] {
-        let plain = rest(&mut DatasetIterator::new(&batches(n, size, 2, false)).unwrap());
-        assert!(plain.iter().any(Result::is_err), "batches of {size}");
+fn an_error_takes_its_batch_or_element_only_and_any_place_is_a_state() {
+    type Make = fn(i64, i64, u64, bool) -> Plan;
+    let batched: [(Make, i64, i64); 4] =
+        [(batches, 20_000, 7), (batches, 20_000, 256), (batches, 5_000, 1), (batches, 3_001, 3_000)];
+    let mapped: [(Make, i64, i64); 2] = [(blocks, 20_000, 7), (blocks, 5_000, 1)];
+    for (make, n, size) in batched.into_iter().chain(mapped) {
+        let plain = rest(&mut DatasetIterator::new(&make(n, size, 2, false)).unwrap());
+        assert!(plain.iter().any(Result::is_err), "{n} by {size}");
         for threads in [1, 3] {
-            let plan = batches(n, size, threads, true);
+            let plan = make(n, size, threads, true);
             let mut it = DatasetIterator::new(&plan).unwrap();
-            assert_eq!(rest(&mut it), plain, "batches of {size}");
+            assert_eq!(rest(&mut it), plain, "{n} by {size}");
+            assert!(stage(&it, "map").ahead_room > 0, "workers do it, {n} by {size}");
             for cut in [0, 1, plain.len() / 3, plain.len() - 1] {
                 let mut it = DatasetIterator::new(&plan).unwrap();
                 (0..cut).for_each(|_| drop(it.next_element()));
                 let state = it.state();
                 drop(it);
                 let mut continued = DatasetIterator::resume(&plan, &state).unwrap();
-                assert_eq!(rest(&mut continued), plain[cut..], "batches of {size} from {cut}");
+                assert_eq!(rest(&mut continued), plain[cut..], "{n} by {size} from {cut}");
             }
         }
     }
 }
 
 #[test]
-fn an_error_has_few_other_batches_made_again() {
-    // Of single elements none: an error moves no batch behind it. Of others as many as keep the workers busy.
-    for (size, most) in [(1, 20_000), (3, 9_000)] {
-        let mut it = DatasetIterator::new(&batches(20_000, size, 2, true)).unwrap();
-        rest(&mut it);
-        let stages = it.report().0;
-        let fused = stages.iter().find(|s| s.name.starts_with("map+batch"));
-        let made = fused.expect("map and batch are one stage").runs;
-        assert!(made <= most, "batches of {size}: {made} blocks");
-    }
+fn an_error_at_the_end_of_its_batch_has_no_other_made_again() {
+    let mut it = DatasetIterator::new(&batches(20_000, 1, 2, true)).unwrap();
+    rest(&mut it);
+    assert_eq!(stage(&it, "map+batch").runs, 20_000);
 }
