@@ -8,9 +8,15 @@ use crate::state::{StateReader, StateWriter};
 use crate::stats::{HeldBytes, StageStats};
 use gristmill_plan::Plan;
 use gristmill_plan::dataset::CacheSlot;
-use gristmill_types::{Block, Column, Error, Key, Kind, Result, Value, process};
+use gristmill_types::{Block, Column, Error, Key, Kind, Pick, Result, Value, process};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
+
+/// So many blocks of the first pass are put together if they are short, so that later passes read long ones however slowly
+/// the first one's came: no more elements and bytes than these.
+const TOGETHER: usize = 64;
+const TOGETHER_ELEMENTS: usize = 4096;
+const TOGETHER_BYTES: usize = 256 << 10;
 
 /// The pass whose elements a cache holds.
 #[derive(Clone)]
@@ -35,6 +41,8 @@ impl PartialEq for Pass {
 struct Kept {
     /// Blocks with the number of elements before each.
     blocks: Vec<(u64, Block)>,
+    /// Number of the first block that may be put together with those behind it.
+    loose: usize,
     elements: u64,
     /// Errors of the first pass, with the number of elements before each. Later passes skip them.
     failed: Vec<(u64, Error)>,
@@ -44,6 +52,37 @@ struct Kept {
     reader: Option<(Arc<Shared>, Box<dyn Stage>)>,
     /// Position of the input after the elements held.
     at: Vec<u8>,
+}
+
+impl Kept {
+    fn push(&mut self, block: Block) -> Result<()> {
+        let before = self.elements;
+        self.elements += block.len as u64;
+        self.blocks.push((before, block));
+        if self.blocks.len() - self.loose >= TOGETHER { self.put_together() } else { Ok(()) }
+    }
+
+    /// Makes one block of those that were not put together yet, if it is a short one.
+    fn put_together(&mut self) -> Result<()> {
+        let first = std::mem::replace(&mut self.loose, self.blocks.len());
+        let (parts, mut elements, mut bytes) = (&self.blocks[first..], 0, 0);
+        for (_, block) in parts {
+            elements += block.len;
+            bytes += block.byte_len();
+        }
+        if parts.len() < 2 || elements > TOGETHER_ELEMENTS || bytes > TOGETHER_BYTES {
+            return Ok(());
+        }
+        let before = parts[0].0;
+        let parts: Vec<Arc<Block>> = parts.iter().map(|(_, block)| Arc::new(block.clone())).collect();
+        let whole = |(source, block): (usize, &Arc<Block>)| Pick { source, start: 0, len: block.len };
+        let picks: Vec<Pick> = parts.iter().enumerate().map(whole).collect();
+        let together = Block::woven(&parts, &picks)?;
+        self.blocks.truncate(first);
+        self.blocks.push((before, together));
+        self.loose = self.blocks.len();
+        Ok(())
+    }
 }
 
 /// A cache's contents as the slot holds them: reachable without the lock, which a forked child may
@@ -59,7 +98,7 @@ impl Held {
     fn new(pass: Pass, reader: Option<(Arc<Shared>, Box<dyn Stage>)>) -> Self {
         let at = pass.begin.clone();
         let (blocks, failed) = (Vec::new(), Vec::new());
-        let kept = Kept { blocks, elements: 0, failed, bytes: 0, complete: false, reader, at };
+        let kept = Kept { blocks, loose: 0, elements: 0, failed, bytes: 0, complete: false, reader, at };
         Self { pid: process::id(), pass: Arc::new(pass), kept: Arc::new(Mutex::new(kept)) }
     }
 
@@ -184,9 +223,7 @@ impl CacheStage {
                     kept.bytes += bytes;
                     // What stays must not keep whole read buffers alive.
                     block.columns = std::mem::take(&mut block.columns).into_iter().map(detached).collect();
-                    let before = kept.elements;
-                    kept.elements += block.len as u64;
-                    kept.blocks.push((before, block));
+                    kept.push(block)?;
                     self.stats.bytes_in.fetch_add(bytes, Relaxed);
                 }
                 if let Some(e) = failed {
@@ -194,6 +231,7 @@ impl CacheStage {
                 }
             }
             None => {
+                kept.put_together()?;
                 kept.complete = true;
                 kept.reader = None;
             }

@@ -2,7 +2,7 @@
 
 use gristmill::runtime::{DatasetIterator, StageReport};
 use gristmill::types::Tensor;
-use gristmill::{Dataset, f};
+use gristmill::{Dataset, Error, Sym, Value, f};
 
 fn report(it: &DatasetIterator, name: &str) -> StageReport {
     it.report()
@@ -65,6 +65,39 @@ fn what_is_held_is_counted() {
     let mut again = ds.iter().unwrap();
     again.next_element().unwrap().unwrap();
     assert_eq!(report(&again, "cache").bytes_held_most, 40 * bytes, "a second pass finds it full");
+}
+
+#[test]
+fn later_passes_over_a_cache_read_long_blocks_however_short_the_first_ones_were() {
+    // One element to a block: numbers, strings, and vectors of different lengths, one of them without a value.
+    let single = Dataset::range(0, 1000, 1).unwrap().batch(1, false).unwrap().unbatch().unwrap();
+    let plain = single.map(|x| {
+        let [number, constant] = [&x[0], &x[0].constant(Tensor::scalar(500i64))];
+        let other = |name, of: &[&Sym]| Ok::<_, Error>(f::call(name, of, vec![])?.swap_remove(0));
+        let difference = other("math.subtract", &[number, constant])?;
+        let share = other("math.floordiv", &[constant, &difference])?;
+        let length = other("math.floormod", &[number, &x[0].constant(Tensor::scalar(3i64))])?;
+        let dims = other("reshape", &[&length, &x[0].constant(Tensor::vector(&[1i64]))])?;
+        Ok(vec![number.clone(), other("strings.as_string", &[number])?, other("fill", &[&dims, &share])?])
+    });
+    let plain = plain.unwrap();
+    let pass = |ds: &Dataset, name: &str| {
+        let mut it = ds.iter().unwrap();
+        let all: Vec<_> = std::iter::from_fn(|| it.next_element()).collect();
+        let errors = all.iter().filter(|e| e.is_err()).count();
+        let elements: Vec<Vec<Value>> = all.into_iter().flatten().collect();
+        (elements, errors, report(&it, name).blocks)
+    };
+    let (expected, errors, blocks) = pass(&plain, "unbatch");
+    assert_eq!((expected.len(), errors, blocks), (999, 1, 1000));
+    let cached = plain.cache().unwrap();
+    let (first, errors, _) = pass(&cached, "cache");
+    assert!(first == expected && errors == 1, "{errors} errors");
+    let (later, errors, _) = pass(&cached, "cache");
+    assert!(later == expected && errors == 0, "{errors} errors");
+    let numbers = cached.map(|x| Ok(vec![x[0].clone()])).unwrap().batch(100, false).unwrap();
+    let (_, _, blocks) = pass(&numbers, "cache");
+    assert!(blocks < 40, "{blocks} blocks");
 }
 
 #[test]
