@@ -1,6 +1,7 @@
 //! What the stages of one iterator share.
 
 use crate::interrupt::Interrupt;
+use crate::io::Reads;
 use crate::pool::{Pool, lock};
 use crate::state::{StateReader, StateWriter};
 use crate::stats::StageStats;
@@ -8,7 +9,7 @@ use crate::sys;
 use gristmill_plan::dataset::{Op, Options, Plan, Shuffle, ShuffleCounter};
 use gristmill_types::{Error, Key, Result, rng};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// One occurrence of a shuffle in a plan and the epochs that it takes.
@@ -258,8 +259,8 @@ pub struct Shared {
     pub options: Options,
     /// Whether nothing is made ahead of the reader.
     pub direct: bool,
-    /// Bytes of file parts that are being read ahead.
-    pub under_way: Arc<AtomicU64>,
+    /// What the files that are being read ahead share.
+    pub reads: Arc<Reads>,
     /// Whether element keys are needed.
     pub track: bool,
     /// Counters, sources first.
@@ -282,7 +283,7 @@ impl Shared {
             iteration,
             options: self.options.clone(),
             direct: self.direct,
-            under_way: Arc::clone(&self.under_way),
+            reads: Arc::clone(&self.reads),
             track: self.track,
             stats: Mutex::new(Vec::new()),
             warnings: Mutex::new(Vec::new()),

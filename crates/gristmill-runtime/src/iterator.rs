@@ -139,7 +139,7 @@ impl DatasetIterator {
             iteration,
             options,
             direct: run.is_none(),
-            under_way: Arc::default(),
+            reads: Arc::default(),
             track,
             stats: Mutex::new(Vec::new()),
             warnings: Mutex::new(Vec::new()),

@@ -8,7 +8,7 @@
 
 use super::part::{Part, Walk};
 use crate::env::Env;
-use crate::io::{self, Reading};
+use crate::io::{self, Reading, Reads, Threads};
 use crate::stats::StageStats;
 use crate::sys;
 use gristmill_record::frame::{
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// Bytes of files that this is for.
@@ -29,7 +29,7 @@ const WORTH: u64 = 2 << 20;
 const LEAST: u64 = 1 << 20;
 const MOST: u64 = 8 << 20;
 /// Records that fit into a part at least: one in as many is cut and read apart.
-const RECORDS: u64 = 16;
+const RECORDS: u64 = 32;
 /// Bytes that are read before they are walked over: few enough to be in the processor's cache still.
 const PIECE: usize = 256 << 10;
 /// A wait that tells of a slow drive, if the thread that read was asleep meanwhile and the bytes were not in the page
@@ -48,7 +48,8 @@ struct Guess {
     limit: u64,
     buffer: Arc<Buffer>,
     part: Option<Part>,
-    /// Whether reading the bytes took long because of the drive.
+    /// Whether all the bytes were in the page cache; if not, whether reading them took long because of the drive.
+    cached: bool,
     slow: bool,
 }
 
@@ -88,17 +89,17 @@ pub(super) struct Ahead {
 /// Memory of the parts under way of all files of a pass, and how much it may be.
 #[derive(Clone)]
 pub(super) struct Room {
-    under_way: Arc<AtomicU64>,
+    reads: Arc<Reads>,
     budget: u64,
 }
 
 impl Room {
     pub(super) fn of(env: &Env) -> Self {
-        Self { under_way: Arc::clone(&env.shared.under_way), budget: env.budget() / 4 }
+        Self { reads: Arc::clone(&env.shared.reads), budget: env.budget() / 4 }
     }
 
     fn has(&self, bytes: u64) -> bool {
-        self.under_way.load(Relaxed) + bytes <= self.budget
+        self.reads.under_way.load(Relaxed) + bytes <= self.budget
     }
 }
 
@@ -178,8 +179,10 @@ impl Ahead {
             let limit = from + file.stride_at(from);
             // The first part begins with a frame.
             let begin = (from == self.end).then_some(from);
-            self.room.under_way.fetch_add(self.part_bytes, Relaxed);
-            let threads = if self.depth > SHALLOW { io::MOST } else { io::few() };
+            self.room.reads.under_way.fetch_add(self.part_bytes, Relaxed);
+            // The first parts of a file know only from other files what the drive is like.
+            let waits = self.depth > SHALLOW || self.room.reads.slow.load(Relaxed);
+            let threads = if waits { Threads::waiting() } else { Threads::computing() };
             self.parts.push_back(io::submit(threads, move || file.guess(from, limit, begin)));
             self.next = limit;
         }
@@ -187,7 +190,7 @@ impl Ahead {
 
     /// Lets go of the parts under way.
     fn give_up(&mut self) {
-        self.room.under_way.fetch_sub(self.part_bytes * self.parts.len() as u64, Relaxed);
+        self.room.reads.under_way.fetch_sub(self.part_bytes * self.parts.len() as u64, Relaxed);
         self.parts.clear();
     }
 
@@ -196,7 +199,7 @@ impl Ahead {
         loop {
             self.ask();
             let part = self.parts.pop_front()?;
-            self.room.under_way.fetch_sub(self.part_bytes, Relaxed);
+            self.room.reads.under_way.fetch_sub(self.part_bytes, Relaxed);
             let ready = usize::from(part.is_done()) + self.parts.iter().filter(|p| p.is_done()).count();
             self.file.stats.ahead(ready, self.depth);
             if ready > self.parts.len() {
@@ -205,6 +208,9 @@ impl Ahead {
             }
             // A task that panicked is as good as an unreadable part: the plain reader reports what there is.
             let guess = part.wait().ok().flatten()?;
+            if guess.slow || guess.cached {
+                self.room.reads.slow.store(guess.slow, Relaxed);
+            }
             if guess.slow && ready == 0 {
                 self.depth = (self.depth * 2).min(DEEPEST);
             }
@@ -269,11 +275,12 @@ impl File {
                     walk.go_on(bytes, len, self.verify);
                 }
             }
+            let cached = filled == len;
             let slow = self.rest(from + filled as u64, &mut buffer.as_mut_slice()[filled..])?;
             let walk = walk.or_else(|| self.walk(from, buffer.as_slice(), true));
             let buffer = Arc::new(buffer);
             let part = walk.and_then(|walk| self.part(walk, limit, &buffer));
-            Some(Guess { from, limit, buffer, part, slow })
+            Some(Guess { from, limit, buffer, part, cached, slow })
         })
     }
 
@@ -334,5 +341,62 @@ impl File {
         read_whole(&*self.source, offset + head.len() as u64, rest)?;
         let span = Span { start: HEADER_BYTES, len: n - OVERHEAD_BYTES };
         (!self.verify || payload_holds(record.as_slice(), span)).then_some(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_record::frame::{footer, header};
+    use std::io::{self, Cursor, Read, Seek, SeekFrom};
+
+    /// A file on a drive that takes its time, or in memory.
+    struct Drive {
+        file: Cursor<Vec<u8>>,
+        slow: bool,
+    }
+
+    impl Read for Drive {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.file.read(into)
+        }
+    }
+
+    impl Seek for Drive {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.file.seek(to)
+        }
+    }
+
+    impl Source for Drive {
+        fn size(&self) -> u64 {
+            self.file.get_ref().len() as u64
+        }
+
+        fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+            if self.slow {
+                std::thread::sleep(2 * SLOW);
+            }
+            (&self.file.get_ref()[usize::try_from(offset).unwrap()..]).read(into)
+        }
+
+        fn read_cached(&self, offset: u64, into: &mut [u8]) -> usize {
+            if self.slow { 0 } else { self.read_at(offset, into).unwrap() }
+        }
+    }
+
+    #[test]
+    fn what_a_drive_is_like_is_known_to_the_next_file() {
+        let payload = vec![7; 100_000];
+        let frame = [&header(100_000)[..], &payload, &footer(&payload)].concat();
+        let room = Room { reads: Arc::default(), budget: 1 << 30 };
+        for slow in [true, false, true] {
+            let drive = Drive { file: Cursor::new(frame.repeat(60)), slow };
+            let stats = Arc::new(StageStats::new("records"));
+            let mut ahead = Ahead::open(Box::new(drive), 0, true, room.clone(), &stats).ok().unwrap();
+            let records: usize = std::iter::from_fn(|| ahead.next()).map(|part| part.offsets.len()).sum();
+            assert_eq!((records, ahead.is_at_end()), (60, true));
+            assert_eq!(room.reads.slow.load(Relaxed), slow);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ahead::{Ahead, Room};
 use crate::env::Env;
-use crate::io::{self, Reading};
+use crate::io::{self, Reading, Threads};
 use crate::stats::StageStats;
 use gristmill_plan::dataset::{Compression, TfRecord};
 use gristmill_record::frame::{HEADER_BYTES, parse_header};
@@ -68,7 +68,7 @@ impl Opener {
     /// Opens a file on a thread that may wait for it, and begins to read it if that is done ahead.
     pub(super) fn begin(&self, file: &Bytes) -> Reading<Result<Opened>> {
         let (opener, file) = (self.clone(), file.clone());
-        io::submit(io::few(), move || opener.open(&file, 0))
+        io::submit(Threads::short(), move || opener.open(&file, 0))
     }
 }
 
