@@ -72,6 +72,8 @@ pub(crate) struct BatchMapStage {
     /// Batches under way that keep the workers busy even if the input is slow, and at most.
     least: usize,
     depth: usize,
+    /// As many as may be under way since an error had batches made again: with each that has none, twice as many.
+    reach: usize,
     /// Whether the input gave the last batch at once.
     fluent: bool,
     /// Work that is not with a worker yet, and its elements.
@@ -115,6 +117,7 @@ impl BatchMapStage {
             trial: (!env.lazy).then_some(1),
             least: least.min(depth),
             depth,
+            reach: depth,
             fluent: false,
             group: Group::default(),
             grouped: 0,
@@ -131,7 +134,7 @@ impl BatchMapStage {
         let short = self.pace.block(GROUP_NS) / self.size;
         let together = if self.fluent { short.clamp(1, TOGETHER) } else { 1 };
         let busy = 1 + (2 * together * self.env.shared.pool.workers()).div_ceil(tasks);
-        busy.clamp(2.min(self.depth), self.depth)
+        busy.clamp(2.min(self.depth), self.reach)
     }
 
     /// Whether the workers have enough to do, and more would keep the reader from a batch that is made or take much
@@ -289,6 +292,7 @@ impl BatchMapStage {
         if count < self.size && self.drop_remainder {
             return None;
         }
+        self.reach = self.reach.saturating_mul(2).min(self.depth);
         Some(self.close(open.builder, columns, &pieces, count).unwrap_or_else(Block::error))
     }
 
@@ -310,6 +314,7 @@ impl BatchMapStage {
         for open in self.open.drain(..) {
             later.extend(open.parts.into_iter().map(|p| p.piece));
         }
+        self.reach = self.least;
         for piece in later.into_iter().rev() {
             self.again.push_front(piece);
         }

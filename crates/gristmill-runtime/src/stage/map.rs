@@ -13,13 +13,13 @@ use gristmill_types::{Block, Column, DType, Error, Frame, Ids, Origin, Result, V
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A block of work takes about this long, in ns.
 pub(crate) const TARGET_NS: u64 = 1_000_000;
 /// Work below this is done on the spot: handing it to a worker costs more, in ns.
 pub(crate) const INLINE_NS: u64 = 60_000;
-/// Short blocks that one worker does in turn take about this long, in ns.
+/// Short batches that one worker makes in turn take about this long, in ns.
 pub(crate) const GROUP_NS: u64 = TARGET_NS / 4;
 
 /// Blocks are put together up to about so many bytes.
@@ -70,10 +70,10 @@ impl Pace {
     }
 }
 
-/// Blocks that are the outcomes of consecutive blocks of the input.
+/// A group of blocks that are the outcomes of one input block.
 struct Pending {
     before: Vec<u8>,
-    /// Outcomes of the input between that position and the first block.
+    /// Outcomes of the input between that position and the block.
     after: u64,
     outcomes: usize,
     job: Job<(VecDeque<Block>, u64)>,
@@ -132,47 +132,20 @@ impl MapStage {
         Some(block)
     }
 
-    /// Reads up to so many outcomes for one worker: more than one block where the input gives short ones at once, since
-    /// waking a worker for each would cost as much as they do.
-    fn read(&mut self, room: usize) -> Vec<Block> {
-        let (began, mut blocks, mut count) = (Instant::now(), Vec::new(), 0);
-        let most = self.pace.block(TARGET_NS).min(room);
-        let enough = self.pace.block(GROUP_NS).min(room);
-        while blocks.is_empty()
-            || (count < enough
-                && began.elapsed() < Duration::from_nanos(INLINE_NS)
-                && !self.env.shared.is_cancelled())
-        {
-            let Some(block) = self.input.next(if blocks.is_empty() { room } else { most - count }) else {
-                self.ended = true;
-                break;
-            };
-            count += block.outcomes();
-            blocks.push(block);
-        }
-        blocks
-    }
-
-    /// Gives blocks of the input to the workers: one that is longer than that in pieces, others together.
-    fn hand_over(&mut self, blocks: Vec<Block>, before: &[u8], size: usize) {
-        let parts: Vec<Vec<Block>> = match &blocks[..] {
-            [one] if one.outcomes() > size => {
-                (0..one.outcomes()).step_by(size).map(|at| vec![one.outcome_slice(at, size)]).collect()
-            }
-            _ => vec![blocks],
-        };
-        let mut after = 0;
-        for part in parts {
-            let work = Arc::clone(&self.work);
-            let outcomes = part.iter().map(Block::outcomes).sum();
+    /// Gives a block of the input to the workers, in pieces of that size.
+    fn hand_over(&mut self, block: &Block, before: &[u8], size: usize) {
+        let mut at = 0;
+        while at < block.outcomes() {
+            let part = block.outcome_slice(at, size);
+            let (work, outcomes) = (Arc::clone(&self.work), part.outcomes());
             let job = self.env.shared.pool.submit(move |scratch| {
                 let start = Instant::now();
                 let mut out = VecDeque::new();
-                part.iter().for_each(|block| apply(&work, scratch, block, &mut out));
+                apply(&work, scratch, &part, &mut out);
                 (out, u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
             });
-            self.pending.push_back(Pending { before: before.to_vec(), after, outcomes, job });
-            after += outcomes as u64;
+            self.pending.push_back(Pending { before: before.to_vec(), after: at as u64, outcomes, job });
+            at += outcomes;
         }
     }
 
@@ -243,11 +216,11 @@ impl Stage for MapStage {
                 break;
             }
             let before = position(&*self.input);
-            let blocks = self.read(room);
-            if blocks.is_empty() {
+            let Some(block) = self.input.next(room) else {
+                self.ended = true;
                 break;
-            }
-            self.hand_over(blocks, &before, size);
+            };
+            self.hand_over(&block, &before, size);
         }
         self.work.stats.ahead(self.pending.len(), self.limit);
         let front = self.pending.pop_front()?;

@@ -1,4 +1,4 @@
-//! Batches and blocks that are so short that one worker makes several of them in turn.
+//! Batches that are so short that one worker makes several of them in turn, and maps over short blocks.
 
 use crate::support::with;
 use gristmill::plan::Plan;
