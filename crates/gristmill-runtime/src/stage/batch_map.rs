@@ -217,7 +217,9 @@ impl BatchMapStage {
             let made = run(&work, scratch, &block, &builder, start);
             work.stats.busy(began);
             let ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            let told = made.as_ref().ok().filter(|made| made.1 > 0).map(|made| (made.1, ns));
+            // One that fails was tried too; the ops before the one that fails may have worked on all of them.
+            let tried = made.as_ref().map_or(0, |(_, done, failed)| done + usize::from(failed.is_some()));
+            let told = (tried > 0 && 2 * tried >= n).then_some((tried, ns));
             (made, told)
         };
         if let Some(tried) = self.trial.filter(|_| n > 0) {
