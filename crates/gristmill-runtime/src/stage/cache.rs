@@ -55,15 +55,17 @@ struct Kept {
 }
 
 impl Kept {
-    fn push(&mut self, block: Block) -> Result<()> {
+    fn push(&mut self, block: Block) {
         let before = self.elements;
         self.elements += block.len as u64;
         self.blocks.push((before, block));
-        if self.blocks.len() - self.loose >= TOGETHER { self.put_together() } else { Ok(()) }
+        if self.blocks.len() - self.loose >= TOGETHER {
+            self.put_together();
+        }
     }
 
     /// Makes one block of those that were not put together yet, if it is a short one.
-    fn put_together(&mut self) -> Result<()> {
+    fn put_together(&mut self) {
         let first = std::mem::replace(&mut self.loose, self.blocks.len());
         let (parts, mut elements, mut bytes) = (&self.blocks[first..], 0, 0);
         for (_, block) in parts {
@@ -71,17 +73,17 @@ impl Kept {
             bytes += block.byte_len();
         }
         if parts.len() < 2 || elements > TOGETHER_ELEMENTS || bytes > TOGETHER_BYTES {
-            return Ok(());
+            return;
         }
         let before = parts[0].0;
         let parts: Vec<Arc<Block>> = parts.iter().map(|(_, block)| Arc::new(block.clone())).collect();
         let whole = |(source, block): (usize, &Arc<Block>)| Pick { source, start: 0, len: block.len };
         let picks: Vec<Pick> = parts.iter().enumerate().map(whole).collect();
-        let together = Block::woven(&parts, &picks)?;
+        // What cannot be one block stays several.
+        let Ok(together) = Block::woven(&parts, &picks) else { return };
         self.blocks.truncate(first);
         self.blocks.push((before, together));
         self.loose = self.blocks.len();
-        Ok(())
     }
 }
 
@@ -223,7 +225,7 @@ impl CacheStage {
                     kept.bytes += bytes;
                     // What stays must not keep whole read buffers alive.
                     block.columns = std::mem::take(&mut block.columns).into_iter().map(detached).collect();
-                    kept.push(block)?;
+                    kept.push(block);
                     self.stats.bytes_in.fetch_add(bytes, Relaxed);
                 }
                 if let Some(e) = failed {
@@ -231,7 +233,7 @@ impl CacheStage {
                 }
             }
             None => {
-                kept.put_together()?;
+                kept.put_together();
                 kept.complete = true;
                 kept.reader = None;
             }
