@@ -19,7 +19,7 @@ const IDLE: Duration = Duration::from_secs(2);
 pub struct Reads {
     /// Bytes of the parts that are being read ahead.
     pub under_way: AtomicU64,
-    /// Whether the last part that tells came slowly from a drive, and not out of the page cache.
+    /// Whether the last part came slowly from a drive.
     pub slow: AtomicBool,
 }
 
@@ -92,7 +92,10 @@ impl Io {
         if state.idle > 0 && state.ready().next().is_some() {
             drop(state);
             self.wake.notify_one();
-        } else if state.idle == 0 && state.ready().any(|(_, threads)| state.threads < threads.started) {
+        } else if state.idle == 0
+            && state.threads < MOST
+            && state.ready().any(|(_, threads)| state.threads < threads.started)
+        {
             state.threads += 1;
             drop(state);
             let spawned = std::thread::Builder::new().name("gristmill-io".into()).spawn(move || work(self));

@@ -28,7 +28,8 @@ const WORTH: u64 = 2 << 20;
 /// Bytes of a part's buffer at least: each part wakes a thread or two. And at most.
 const LEAST: u64 = 1 << 20;
 const MOST: u64 = 8 << 20;
-/// Records that fit into a part at least: one in as many is cut and read apart.
+/// Records that fit into a part at least, unless they are large, and half as many where memory is short: one in as many
+/// is cut and read apart.
 const RECORDS: u64 = 32;
 /// Bytes that are read before they are walked over: few enough to be in the processor's cache still.
 const PIECE: usize = 256 << 10;
@@ -48,8 +49,7 @@ struct Guess {
     limit: u64,
     buffer: Arc<Buffer>,
     part: Option<Part>,
-    /// Whether all the bytes were in the page cache; if not, whether reading them took long because of the drive.
-    cached: bool,
+    /// Whether reading the bytes took long because of the drive.
     slow: bool,
 }
 
@@ -126,11 +126,15 @@ impl Ahead {
         let mut header = [0; HEADER_BYTES];
         let whole = read_whole(&*source, offset, &mut header).is_some();
         let Some(first) = parse_header(&header, offset).ok().filter(|_| whole) else { return Err(source) };
-        let bytes =
-            first.saturating_mul(RECORDS).max(LEAST).checked_next_power_of_two().unwrap_or(MOST).min(MOST);
-        if first > MOST / 2 || !room.has(2 * bytes) {
+        let bytes = |records| {
+            let least = first.saturating_mul(records).max(LEAST);
+            least.checked_next_power_of_two().unwrap_or(MOST).min(MOST)
+        };
+        let fits = |bytes: &u64| first <= MOST / 2 && room.has(2 * bytes);
+        // Half of them where memory is short.
+        let Some(bytes) = [RECORDS, RECORDS / 2].map(bytes).into_iter().find(fits) else {
             return Err(source);
-        }
+        };
         let each = first + OVERHEAD_BYTES as u64;
         let room_for = bytes - HEADER_BYTES as u64;
         // Where all records have one size no part cuts one: what is cut is read twice.
@@ -208,9 +212,7 @@ impl Ahead {
             }
             // A task that panicked is as good as an unreadable part: the plain reader reports what there is.
             let guess = part.wait().ok().flatten()?;
-            if guess.slow || guess.cached {
-                self.room.reads.slow.store(guess.slow, Relaxed);
-            }
+            self.room.reads.slow.store(guess.slow, Relaxed);
             if guess.slow && ready == 0 {
                 self.depth = (self.depth * 2).min(DEEPEST);
             }
@@ -275,12 +277,11 @@ impl File {
                     walk.go_on(bytes, len, self.verify);
                 }
             }
-            let cached = filled == len;
             let slow = self.rest(from + filled as u64, &mut buffer.as_mut_slice()[filled..])?;
             let walk = walk.or_else(|| self.walk(from, buffer.as_slice(), true));
             let buffer = Arc::new(buffer);
             let part = walk.and_then(|walk| self.part(walk, limit, &buffer));
-            Some(Guess { from, limit, buffer, part, cached, slow })
+            Some(Guess { from, limit, buffer, part, slow })
         })
     }
 
@@ -397,6 +398,18 @@ mod tests {
             let records: usize = std::iter::from_fn(|| ahead.next()).map(|part| part.offsets.len()).sum();
             assert_eq!((records, ahead.is_at_end()), (60, true));
             assert_eq!(room.reads.slow.load(Relaxed), slow);
+        }
+    }
+    #[test]
+    fn parts_are_half_as_long_where_memory_is_short() {
+        let payload = vec![7; 100_000];
+        let frame = [&header(100_000)[..], &payload, &footer(&payload)].concat();
+        for (budget, part) in [(8 << 20, Some(8 << 20)), (6 << 20, Some(4 << 20)), (3 << 20, None)] {
+            let drive = Drive { file: Cursor::new(frame.repeat(60)), slow: false };
+            let stats = Arc::new(StageStats::new("records"));
+            let room = Room { reads: Arc::default(), budget };
+            let ahead = Ahead::open(Box::new(drive), 0, true, room, &stats);
+            assert_eq!(ahead.ok().map(|ahead| ahead.part_bytes), part, "{budget}");
         }
     }
 }
