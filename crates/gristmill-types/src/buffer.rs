@@ -1,7 +1,7 @@
 //! Shared, 64-byte aligned memory that is recycled.
 #![allow(unsafe_code)]
 
-use crate::pages::{self, HUGE};
+use crate::pages::{self, HUGE, LARGE, PAGE};
 use crate::process::PerProcess;
 use std::any::Any;
 use std::cell::Cell;
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// Alignment of every buffer in bytes: what XLA needs to take memory over without a copy.
 pub const ALIGN: usize = 64;
-/// Buffers of at least this many bytes are recycled.
-const POOLED: usize = 32 << 10;
+/// Buffers of at least this many bytes are recycled, if whole pages waste little of them.
+const POOLED: usize = LARGE;
 /// Requests for fewer bytes are served by pieces of up to a quarter more too: blocks of a few elements come in many sizes,
 /// and the sizes that one batch is made of are not those of the next. No more than that, since what is held is counted
 /// without it.
@@ -162,20 +162,24 @@ pub fn pool_stats() -> PoolStats {
     }
 }
 
-/// Sizes are rounded up to eighths of a power of two, so that nearly equal requests share pieces.
+/// Sizes are rounded up to eighths of a power of two and to whole pages, so that nearly equal requests share pieces;
+/// not where that takes more than an eighth more.
 fn class(len: usize) -> usize {
-    if len < POOLED {
-        return len.next_multiple_of(ALIGN).max(ALIGN);
-    }
-    let step = (len.next_power_of_two() / 16).max(4096);
-    len.next_multiple_of(step)
+    let exact = len.next_multiple_of(ALIGN).max(ALIGN);
+    let whole = len.next_multiple_of((len.next_power_of_two() / 16).max(PAGE));
+    if exact >= POOLED && whole <= exact + exact / 8 { whole } else { exact }
+}
+
+/// Whether pieces of that many bytes are kept for others.
+fn is_pooled(capacity: usize) -> bool {
+    capacity >= POOLED && capacity.is_multiple_of(PAGE)
 }
 
 fn align(capacity: usize) -> usize {
     if capacity >= HUGE {
         HUGE
-    } else if capacity >= POOLED {
-        4096
+    } else if is_pooled(capacity) {
+        PAGE
     } else {
         ALIGN
     }
@@ -186,7 +190,7 @@ impl Buffer {
     /// them.
     pub fn recycled(len: usize) -> Self {
         let capacity = class(len);
-        if capacity >= POOLED
+        if is_pooled(capacity)
             && let Ok(mut pool) = pool().lock()
             && let Some((ptr, capacity)) = pool.take(capacity)
         {
@@ -215,7 +219,7 @@ impl Buffer {
         let Some(ptr) = pages::take(capacity, align(capacity)) else {
             std::panic::resume_unwind(Box::new(OutOfMemory { bytes: len }))
         };
-        if capacity >= POOLED {
+        if is_pooled(capacity) {
             FRESH.fetch_add(1, Relaxed);
             USE.set(ThreadUse { fresh: USE.get().fresh + 1, ..USE.get() });
             BYTES.fetch_add(capacity, Relaxed);
@@ -278,7 +282,7 @@ impl Drop for Buffer {
         if self.owner.is_some() {
             return;
         }
-        if self.capacity < POOLED {
+        if !is_pooled(self.capacity) {
             // SAFETY: taken in `fresh` with these very numbers, and not given to the pool.
             unsafe { pages::give(self.ptr, self.capacity, align(self.capacity)) };
             return;
@@ -369,10 +373,12 @@ mod tests {
 
     #[test]
     fn classes_waste_little() {
-        for len in [1, 64, 65, 32 << 10, 100_000, 562_500, 77_070_336] {
+        for len in (0..200_000).chain([562_500, 2_000_001, 77_070_336]) {
             let c = class(len);
-            assert!(c >= len && (len < 4096 || c <= len + len / 8 + 4096), "{len} {c}");
+            assert!(c >= len && c <= len + len / 8 + ALIGN && c.is_multiple_of(align(c)), "{len} {c}");
             assert_eq!(class(c), c);
+            assert!(len < 32 << 10 || is_pooled(c), "{len} {c}");
         }
+        assert!(is_pooled(class(8 << 10)) && is_pooled(class(11_000)) && !is_pooled(class(9_000)));
     }
 }
