@@ -1,7 +1,7 @@
 //! `map`: a program per element, in order, several blocks at a time.
 
 use super::code::{Code, stage_name};
-use super::{Stage, note_position, pass, position};
+use super::{BLOCK_BYTES, Stage, note_position, pass, position};
 use crate::env::{Env, Shared};
 use crate::pool::Job;
 use crate::state::{StateReader, StateWriter};
@@ -64,6 +64,12 @@ impl Pace {
         1 << most.ilog2()
     }
 
+    /// The same of elements of `each` bytes: no more than a block should have.
+    pub(crate) fn small_block(&self, target: u64, each: usize) -> usize {
+        let most = (BLOCK_BYTES / each.max(1)).max(1);
+        self.block(target).min(1 << most.ilog2())
+    }
+
     /// What `n` elements will take, in ns.
     pub(crate) fn cost(&self, n: usize) -> u64 {
         (self.ns.max(0.0) * n as f64) as u64
@@ -91,6 +97,8 @@ pub(crate) struct MapStage {
     ready_used: u64,
     ended: bool,
     pace: Pace,
+    /// Bytes of an outcome, as the last ones had them.
+    each: usize,
     limit: usize,
     scratch: Scratch,
 }
@@ -112,9 +120,28 @@ impl MapStage {
             ready_used: 0,
             ended: false,
             pace: Pace::NEW,
+            each: 0,
             limit,
             scratch: Scratch::default(),
         })
+    }
+
+    /// Outcomes of a block.
+    fn block(&self) -> usize {
+        self.pace.small_block(TARGET_NS, self.each)
+    }
+
+    /// Whether more may be under way.
+    fn has_room(&self) -> bool {
+        let outcomes: usize = self.pending.iter().map(|p| p.outcomes).sum();
+        let bytes = outcomes.saturating_mul(self.each) as u64;
+        self.pending.is_empty() || self.pending.len() < self.limit && bytes < self.env.budget()
+    }
+
+    /// Learns from outcomes that took `ns` together.
+    fn learn(&mut self, outcomes: usize, ns: u64) {
+        self.pace.learn(outcomes, ns);
+        self.each = self.ready.iter().map(Block::byte_len).sum::<usize>() / outcomes.max(1);
     }
 
     /// Takes outcomes of the front group.
@@ -174,11 +201,11 @@ impl MapStage {
         let block = if self.work.code.is_foreign() {
             self.gather(want)?
         } else {
-            self.input.next(want.min(self.pace.block(TARGET_NS)))?
+            self.input.next(want.min(self.block()))?
         };
         let (count, start) = (block.len, Instant::now());
         apply(&self.work, &mut self.scratch, &block, &mut self.ready);
-        self.pace.learn(count.max(1), u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        self.learn(count, u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
         self.take(want)
     }
 }
@@ -195,8 +222,8 @@ impl Stage for MapStage {
         // What calls functions outside the engine is asked once for all that is wanted, also to learn the pace.
         let blind = self.env.lazy && self.pace.is_new();
         // The thread that asks calls such functions itself, never a worker: others wait for those.
-        let cheap = self.work.code.is_foreign()
-            || !blind && self.pace.cost(self.pace.block(TARGET_NS).min(want)) < INLINE_NS;
+        let cheap =
+            self.work.code.is_foreign() || !blind && self.pace.cost(self.block().min(want)) < INLINE_NS;
         if self.pending.is_empty() {
             if self.ended {
                 return None;
@@ -206,8 +233,8 @@ impl Stage for MapStage {
             }
         }
         // What turned out to be cheap is not handed over any more once the workers are through.
-        while !cheap && !self.ended && self.pending.len() < self.limit && !self.env.shared.is_cancelled() {
-            let size = if blind { want.div_ceil(self.limit) } else { self.pace.block(TARGET_NS) };
+        while !cheap && !self.ended && self.has_room() && !self.env.shared.is_cancelled() {
+            let size = if blind { want.div_ceil(self.limit) } else { self.block() };
             let room = match self.env.lazy {
                 true => want.saturating_sub(self.pending.iter().map(|p| p.outcomes).sum()),
                 false => size,
@@ -231,8 +258,8 @@ impl Stage for MapStage {
         self.ready_used = front.after;
         match result {
             Ok((blocks, ns)) => {
-                self.pace.learn(front.outcomes, ns);
                 self.ready = blocks;
+                self.learn(front.outcomes, ns);
             }
             Err(e) => self.ready = VecDeque::from([Block::error(e)]),
         }
@@ -351,5 +378,21 @@ fn placed(e: Error, columns: &[Column], ids: &Ids, i: usize) -> Error {
     match text {
         Some(text) => e.frame(Frame::Input { text }),
         None => e,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_takes_a_while_and_is_not_large() {
+        assert_eq!(Pace::NEW.small_block(TARGET_NS, 1), 1);
+        let mut pace = Pace::NEW;
+        pace.learn(100, 200_000); // 2 us each
+        assert_eq!((pace.block(TARGET_NS), pace.cost(10)), (256, 20_000));
+        let blocks = [0, 8, 16 << 10, 100_000, 1 << 20, 3 << 20, usize::MAX]
+            .map(|each| pace.small_block(TARGET_NS, each));
+        assert_eq!(blocks, [256, 256, 256, 32, 4, 1, 1]);
     }
 }

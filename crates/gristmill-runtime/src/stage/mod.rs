@@ -40,6 +40,10 @@ use crate::stats::StageStats;
 use gristmill_types::{Block, Error, Result};
 use std::sync::Arc;
 
+/// Bytes of a block of several elements at most: it should be in the processor's cache until it is read, and there are
+/// as many under way as there are workers, or more.
+const BLOCK_BYTES: usize = 4 << 20;
+
 /// Part of a running pipeline. An *outcome* is an element or an error.
 pub trait Stage: Send {
     /// Where the stage counts what it does.

@@ -5,7 +5,7 @@ mod store;
 
 use self::order::Order;
 use self::store::Store;
-use super::{Stage, pass, position};
+use super::{BLOCK_BYTES, Stage, pass, position};
 use crate::env::{Env, place};
 use crate::state::{StateReader, StateWriter};
 use crate::stats::{HeldBytes, StageStats};
@@ -13,9 +13,6 @@ use gristmill_plan::dataset::{Plan, Shuffle};
 use gristmill_types::{Block, Column, Error, Id, Ids, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Bytes of a block that is given, unless a single element has more.
-const BLOCK_BYTES: u64 = 4 << 20;
 
 /// See the module.
 pub(crate) struct ShuffleStage {
@@ -216,7 +213,7 @@ impl ShuffleStage {
     fn most(&self, want: usize) -> usize {
         let bytes: u64 = self.stores.iter().map(Store::bytes).sum();
         let each = bytes / self.order.held().max(1) as u64;
-        want.min(4096).min((BLOCK_BYTES / each.max(1)).max(1) as usize)
+        want.min(4096).min((BLOCK_BYTES as u64 / each.max(1)).max(1) as usize)
     }
 
     fn emit(&mut self, slots: &[u32]) -> Block {
