@@ -1,9 +1,10 @@
 //! `map` into `batch`: each value is written once, straight into its place in the batch.
 
+use super::Stage;
 use super::batch::{batch_size, concat, joined_ids, one_row, unlike};
 use super::code::Code;
 use super::map::{GROUP_NS, INLINE_NS, Pace, TARGET_NS, Work, evaluate};
-use super::{Stage, pass, position};
+use super::reread::{Piece, Reread};
 use crate::env::Env;
 use crate::pool::{Group, Job, done};
 use crate::state::{StateReader, StateWriter};
@@ -13,15 +14,8 @@ use gristmill_plan::dataset::{Batch, Map};
 use gristmill_types::{BatchBuilder, Block, Column, DType, Error, Ids, Result, Shape};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-
-/// Consecutive outcomes of the input and the position at which they were read.
-struct Piece {
-    block: Block,
-    before: Arc<Vec<u8>>,
-    used: u64,
-}
 
 /// What a worker made of a piece: columns that were not laid out in advance, elements done, the
 /// error of the next one.
@@ -46,6 +40,8 @@ struct Part {
 /// A batch under construction.
 struct Open {
     builder: Arc<BatchBuilder>,
+    /// Whether nobody waits for it any more.
+    given_up: Arc<AtomicBool>,
     parts: Vec<Part>,
     count: usize,
     /// Bytes of its own and of its input.
@@ -54,9 +50,7 @@ struct Open {
 
 /// See the module.
 pub(crate) struct BatchMapStage {
-    input: Box<dyn Stage>,
-    /// Outcomes to be read again, since a batch before them broke.
-    again: VecDeque<Piece>,
+    input: Reread,
     work: Arc<Work>,
     env: Env,
     size: usize,
@@ -65,7 +59,6 @@ pub(crate) struct BatchMapStage {
     /// Bytes that are laid out for a batch.
     bytes: usize,
     open: VecDeque<Open>,
-    ended: bool,
     pace: Pace,
     /// Elements to be tried on the spot; none once the pace is known.
     trial: Option<usize>,
@@ -103,8 +96,7 @@ impl BatchMapStage {
         let least = if env.lazy { 1 } else { env.shared.pool.workers() + 2 };
         let depth = if env.lazy { 1 } else { (budget / bytes).max(1) };
         Ok(Self {
-            input,
-            again: VecDeque::new(),
+            input: Reread::new(input),
             work: Arc::new(Work { code, shared: Arc::clone(&env.shared), stats: env.stats("map+batch") }),
             env: env.clone(),
             size,
@@ -112,7 +104,6 @@ impl BatchMapStage {
             layout,
             bytes,
             open: VecDeque::new(),
-            ended: false,
             pace: Pace::NEW,
             trial: (!env.lazy).then_some(1),
             least: least.min(depth),
@@ -146,54 +137,29 @@ impl BatchMapStage {
                 || self.open.iter().map(|open| open.bytes).sum::<usize>() >= SHORT_BYTES)
     }
 
-    fn read(&mut self, want: usize) -> Option<Piece> {
-        if let Some(mut piece) = self.again.pop_front() {
-            let n = piece.block.outcomes();
-            if n > want {
-                let rest = piece.block.outcome_slice(want, n - want);
-                piece.block = piece.block.outcome_slice(0, want);
-                self.again.push_front(Piece {
-                    block: rest,
-                    before: Arc::clone(&piece.before),
-                    used: piece.used + want as u64,
-                });
-            }
-            return Some(piece);
-        }
-        if self.ended {
-            return None;
-        }
-        let before = Arc::new(position(&*self.input));
-        match self.input.next(want) {
-            Some(block) => Some(Piece { block, before, used: 0 }),
-            None => {
-                self.ended = true;
-                None
-            }
-        }
-    }
-
     /// Reads the elements of one more batch and gives them to the workers.
     fn start(&mut self) -> Result<bool> {
-        if self.ended && self.again.is_empty() {
+        if self.input.is_over() {
             return Ok(false);
         }
         let builder = self.work.stats.memory(|| BatchBuilder::new(self.size, &self.layout))?;
-        let builder = Arc::new(builder);
-        let mut open = Open { builder, parts: Vec::new(), count: 0, bytes: self.bytes };
+        let mut open = Open {
+            builder: Arc::new(builder),
+            given_up: Arc::default(),
+            parts: Vec::new(),
+            count: 0,
+            bytes: self.bytes,
+        };
         while open.count < self.size && !self.env.shared.is_cancelled() {
             let room = self.size - open.count;
-            if self.env.lazy && self.again.is_empty() {
-                // What calls functions outside the engine is asked once for all that the batch needs.
-                match self.read(room) {
-                    Some(piece) => self.again.push_back(piece),
-                    None => break,
-                }
+            // What calls functions outside the engine is asked once for all that the batch needs.
+            if self.env.lazy && !self.input.fetch(room) {
+                break;
             }
             let want = self.trial.unwrap_or(self.pace.block(TARGET_NS)).min(room);
-            let Some(piece) = self.read(want) else { break };
+            let Some(piece) = self.input.read(want) else { break };
             let (n, broke) = (piece.block.len, piece.block.failed.is_some());
-            let job = self.job(&piece.block, &open.builder, open.count);
+            let job = self.job(&piece.block, &open);
             open.count += n;
             open.bytes += piece.block.byte_len();
             open.parts.push(Part { piece, job });
@@ -208,11 +174,15 @@ impl BatchMapStage {
         Ok(any)
     }
 
-    /// Has a block's elements written into the slots of a batch from `start` on.
-    fn job(&mut self, block: &Block, builder: &Arc<BatchBuilder>, start: usize) -> Job<(Made, Told)> {
-        let (n, work) = (block.len, Arc::clone(&self.work));
-        let (block, builder) = (block.clone(), Arc::clone(builder));
+    /// Has a block's elements written into the next slots of a batch.
+    fn job(&mut self, block: &Block, open: &Open) -> Job<(Made, Told)> {
+        let (n, start, work) = (block.len, open.count, Arc::clone(&self.work));
+        let (block, builder, given_up) =
+            (block.clone(), Arc::clone(&open.builder), Arc::clone(&open.given_up));
         let make = move |scratch: &mut Scratch| {
+            if given_up.load(Relaxed) {
+                return (Ok((Vec::new(), 0, None)), None);
+            }
             let began = Instant::now();
             let made = run(&work, scratch, &block, &builder, start);
             work.stats.busy(began);
@@ -282,6 +252,7 @@ impl BatchMapStage {
                 {
                     failed = Some((e.clone(), pieces.len(), n + 1));
                 }
+                open.given_up.store(failed.is_some(), Relaxed);
             }
             pieces.push(part.piece);
         }
@@ -300,26 +271,19 @@ impl BatchMapStage {
 
     /// The batch up to the error is lost; everything after it is read again into new batches.
     fn rewind(&mut self, pieces: Vec<Piece>, at: usize, used: usize) {
-        let mut later: Vec<Piece> = pieces.into_iter().skip(at).collect();
-        if let Some(first) = later.first_mut() {
-            let n = first.block.outcomes();
-            first.used += used as u64;
-            first.block = first.block.outcome_slice(used, n.saturating_sub(used));
-            if used >= n {
-                later.remove(0);
-            }
-        }
+        let mut behind = pieces.into_iter().skip(at);
+        let broken = behind.next().and_then(|piece| piece.after(used));
+        let mut later: Vec<Piece> = broken.into_iter().chain(behind).collect();
         if later.is_empty() {
             // The batches behind it begin where they would have begun.
             return;
         }
         for open in self.open.drain(..) {
+            open.given_up.store(true, Relaxed);
             later.extend(open.parts.into_iter().map(|p| p.piece));
         }
         self.reach = self.least;
-        for piece in later.into_iter().rev() {
-            self.again.push_front(piece);
-        }
+        self.input.put_back(later);
     }
 
     fn close(
@@ -394,23 +358,10 @@ impl Stage for BatchMapStage {
     }
 
     fn save(&self, to: &mut StateWriter) {
-        let first = self.open.front().and_then(|o| o.parts.first()).map(|p| &p.piece).or(self.again.front());
-        match first {
-            Some(piece) => {
-                to.bytes(&piece.before);
-                to.u64(piece.used);
-            }
-            None => {
-                to.bytes(&position(&*self.input));
-                to.u64(0);
-            }
-        }
+        self.input.save(self.open.front().and_then(|o| o.parts.first()).map(|p| &p.piece), to);
     }
 
     fn restore(&mut self, from: &mut StateReader<'_>) -> Result<()> {
-        let at = from.bytes()?;
-        let used = from.u64()?;
-        self.input.restore(&mut StateReader::new(at))?;
-        pass(&mut *self.input, used)
+        self.input.restore(from)
     }
 }

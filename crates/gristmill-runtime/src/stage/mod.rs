@@ -11,6 +11,7 @@ mod map;
 mod order;
 mod prefetch;
 mod repeat;
+mod reread;
 mod service;
 mod shuffle;
 mod source;

@@ -79,3 +79,21 @@ fn an_error_has_few_other_batches_made_again() {
         assert!(made <= most, "batches of {size}: {made} blocks");
     }
 }
+
+#[test]
+fn batches_that_an_error_gives_up_are_not_made() {
+    // Each number takes about as long as what a worker is given at a time, and the first has no value.
+    let ds = Dataset::range(0, 320, 1).unwrap().map(|x| {
+        let many = x[0].constant(Tensor::vector(&[400_000i64]));
+        let slow = &f::call("math.reduce_sum", &[&f::call("fill", &[&many, &x[0]], vec![])?[0]], vec![])?[0];
+        let one = &f::call("math.floordiv", &[slow, &x[0]], vec![])?[0];
+        f::call("reshape", &[one, &x[0].constant(Tensor::vector(&[1i64]))], vec![])
+    });
+    let plan = with(ds.unwrap().batch(64, false).unwrap().plan(), 2, true);
+    let mut it = DatasetIterator::new(&plan).unwrap();
+    let got = rest(&mut it);
+    assert!(got[0].is_err() && got[1..].iter().all(Result::is_ok));
+    // Of the first batch and of those behind it only what workers were at is made twice.
+    let made = stage(&it, "map+batch").bytes_in / 8;
+    assert!(made < 320 + 60, "{made} numbers");
+}
