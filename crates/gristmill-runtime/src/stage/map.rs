@@ -99,6 +99,8 @@ pub(crate) struct MapStage {
     pace: Pace,
     /// Bytes of an outcome, as the last ones had them.
     each: usize,
+    /// Outcomes that the input gives at a time, more or less; none while nothing is known.
+    given: Option<usize>,
     limit: usize,
     scratch: Scratch,
 }
@@ -121,6 +123,7 @@ impl MapStage {
             ended: false,
             pace: Pace::NEW,
             each: 0,
+            given: None,
             limit,
             scratch: Scratch::default(),
         })
@@ -136,6 +139,18 @@ impl MapStage {
         let outcomes: usize = self.pending.iter().map(|p| p.outcomes).sum();
         let bytes = outcomes.saturating_mul(self.each) as u64;
         self.pending.is_empty() || self.pending.len() < self.limit && bytes < self.env.budget()
+    }
+
+    /// Whether what the input gives at a time is not worth a worker's while.
+    fn is_cheap(&self, want: usize) -> bool {
+        let outcomes = self.block().min(want).min(self.given.unwrap_or(usize::MAX));
+        self.pace.cost(outcomes) < INLINE_NS
+    }
+
+    /// Learns from a block of the input. One that is cut short, as at the end of a file, tells little.
+    fn learn_size(&mut self, block: &Block) {
+        let n = block.outcomes();
+        self.given = Some(self.given.map_or(n, |given| (3 * given + n).div_ceil(4)));
     }
 
     /// Learns from outcomes that took `ns` together.
@@ -203,6 +218,7 @@ impl MapStage {
         } else {
             self.input.next(want.min(self.block()))?
         };
+        self.learn_size(&block);
         let (count, start) = (block.len, Instant::now());
         apply(&self.work, &mut self.scratch, &block, &mut self.ready);
         self.learn(count, u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
@@ -222,8 +238,7 @@ impl Stage for MapStage {
         // What calls functions outside the engine is asked once for all that is wanted, also to learn the pace.
         let blind = self.env.lazy && self.pace.is_new();
         // The thread that asks calls such functions itself, never a worker: others wait for those.
-        let cheap =
-            self.work.code.is_foreign() || !blind && self.pace.cost(self.block().min(want)) < INLINE_NS;
+        let cheap = self.work.code.is_foreign() || !blind && self.is_cheap(want);
         if self.pending.is_empty() {
             if self.ended {
                 return None;
@@ -247,6 +262,7 @@ impl Stage for MapStage {
                 self.ended = true;
                 break;
             };
+            self.learn_size(&block);
             self.hand_over(&block, &before, size);
         }
         self.work.stats.ahead(self.pending.len(), self.limit);

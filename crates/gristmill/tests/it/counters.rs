@@ -1,5 +1,6 @@
 //! The promises about blocks, copies and memory, read from the counters.
 
+use crate::support::short_blocks;
 use gristmill::runtime::{DatasetIterator, StageReport};
 use gristmill::types::Tensor;
 use gristmill::{Dataset, Error, Sym, Value, f};
@@ -70,8 +71,7 @@ fn what_is_held_is_counted() {
 #[test]
 fn later_passes_over_a_cache_read_long_blocks_however_short_the_first_ones_were() {
     // One element to a block: numbers, strings, and vectors of different lengths, one of them without a value.
-    let single = Dataset::range(0, 1000, 1).unwrap().batch(1, false).unwrap().unbatch().unwrap();
-    let plain = single.map(|x| {
+    let plain = short_blocks(1000, 1).map(|x| {
         let [number, constant] = [&x[0], &x[0].constant(Tensor::scalar(500i64))];
         let other = |name, of: &[&Sym]| Ok::<_, Error>(f::call(name, of, vec![])?.swap_remove(0));
         let difference = other("math.subtract", &[number, constant])?;
@@ -88,7 +88,7 @@ fn later_passes_over_a_cache_read_long_blocks_however_short_the_first_ones_were(
         let elements: Vec<Vec<Value>> = all.into_iter().flatten().collect();
         (elements, errors, report(&it, name).blocks)
     };
-    let (expected, errors, blocks) = pass(&plain, "unbatch");
+    let (expected, errors, blocks) = pass(&plain, "flat_map");
     assert_eq!((expected.len(), errors, blocks), (999, 1, 1000));
     let cached = plain.cache().unwrap();
     let (first, errors, _) = pass(&cached, "cache");

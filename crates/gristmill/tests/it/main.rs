@@ -14,3 +14,4 @@ mod short_batches;
 mod state;
 mod stop;
 mod support;
+mod unbatch;

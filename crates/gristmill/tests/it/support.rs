@@ -1,8 +1,10 @@
 //! Running plans and comparing what comes out.
 
+use gristmill::plan::Operand;
 use gristmill::plan::Plan;
-use gristmill::plan::dataset::{Options, WithOptions};
+use gristmill::plan::dataset::{Options, TensorSlices, WithOptions};
 use gristmill::runtime::DatasetIterator;
+use gristmill::types::Structure;
 use gristmill::{Dataset, Value};
 use gristmill_testkit::generate::{Choices, plan};
 
@@ -42,4 +44,14 @@ pub(crate) fn outcomes(it: &mut DatasetIterator, limit: usize) -> Vec<Outcome> {
 /// The rows of a dataset of int64 vectors.
 pub(crate) fn rows(ds: &Dataset) -> Vec<Vec<i64>> {
     ds.iter().unwrap().map(|r| r.unwrap()[0].tensor().unwrap().to_i64s().unwrap()).collect()
+}
+
+/// The numbers below `n`, in blocks of so many.
+pub(crate) fn short_blocks(n: i64, size: i64) -> Dataset {
+    let rows = |batch: &[Operand]| {
+        let components = batch.to_vec();
+        Plan::new(TensorSlices { structure: Structure::Leaf(0), components, paths: false }, Vec::new())
+    };
+    let batches = Dataset::range(0, n, 1).unwrap().batch(size, false).unwrap();
+    batches.flat_map(|batch| rows(batch).map(Dataset::from_plan)).unwrap()
 }
