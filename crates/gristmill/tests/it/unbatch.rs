@@ -49,17 +49,15 @@ fn empty() -> (Dataset, Vec<Outcome>) {
 #[test]
 fn rows_come_in_order_and_any_place_is_a_state() {
     for (ds, expected) in
-        [copies(100, 4), copies(50, 1), copies(40, 300), batched(1000, 7), batched(10, 10), empty()]
+        [copies(100, 4), copies(50, 1), copies(25, 300), batched(300, 7), batched(10, 10), empty()]
     {
         let mut it = ds.iter().unwrap();
         let got = outcomes(&mut it, usize::MAX);
         assert_eq!(got, expected);
         let mut it = ds.iter().unwrap();
         for cut in 0..=got.len() {
-            if cut < 50 || cut % 97 == 0 || cut > got.len() - 10 {
-                let mut continued = ds.resume(&it.state()).unwrap();
-                assert_eq!(outcomes(&mut continued, usize::MAX), got[cut..], "from {cut}");
-            }
+            let mut continued = ds.resume(&it.state()).unwrap();
+            assert_eq!(outcomes(&mut continued, usize::MAX), got[cut..], "from {cut}");
             step(&mut it);
         }
     }
