@@ -56,7 +56,7 @@ fn run<T: Serialize + Send>(
     let finished = Condvar::new();
     let mut interrupted = None;
     let outcome = std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let work = || {
             let report = unpanicked(|| {
                 let report = job(&watch)?;
                 serde_json::to_string(&report)
@@ -64,7 +64,9 @@ fn run<T: Serialize + Send>(
             });
             *locked(&result) = Some(report);
             finished.notify_all();
-        });
+        };
+        let spawned = std::thread::Builder::new().spawn_scoped(scope, work);
+        spawned.map_err(|e| Error::new(Kind::ResourceExhausted, format!("cannot start a thread: {e}")))?;
         loop {
             let done = py.detach(|| {
                 let held = locked(&result);

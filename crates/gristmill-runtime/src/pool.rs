@@ -41,6 +41,8 @@ impl Drop for Handle {
 pub struct Pool {
     handle: Arc<Handle>,
     workers: usize,
+    /// Whether there is no thread at all: whoever submits a task does it.
+    alone: bool,
 }
 
 /// The lock's guard, whether or not a holder panicked: what it protects stays valid.
@@ -62,16 +64,14 @@ impl Pool {
     pub fn start(workers: usize) -> Self {
         let inner = Arc::new(Inner { queue: Mutex::default(), wake: Condvar::new() });
         let workers = workers.clamp(1, MOST_WORKERS);
-        for i in 0..workers {
+        let spawn = |i: usize| {
             let inner = Arc::clone(&inner);
             let name = format!("gristmill-{i}");
-            let spawned = std::thread::Builder::new().name(name).spawn(move || work(&inner));
-            // Fewer threads than asked for only make it slower.
-            if spawned.is_err() && i > 0 {
-                break;
-            }
-        }
-        Self { handle: Arc::new(Handle(inner)), workers }
+            std::thread::Builder::new().name(name).spawn(move || work(&inner)).is_ok()
+        };
+        // Fewer threads than asked for only make it slower.
+        let threads = (0..workers).take_while(|&i| spawn(i)).count();
+        Self { handle: Arc::new(Handle(inner)), workers, alone: threads == 0 }
     }
 
     /// Number of workers.
@@ -88,6 +88,9 @@ impl Pool {
 
     /// Runs a task on a worker.
     fn run(&self, task: Task) {
+        if self.alone {
+            return task(&mut Scratch::default());
+        }
         let inner = &self.handle.0;
         let mut queue = lock(&inner.queue);
         queue.tasks.push_back(task);
@@ -229,5 +232,17 @@ mod tests {
         assert!(two.unwrap_err().to_string().contains("bang"));
         assert_eq!((one.unwrap(), three.unwrap(), done(|| 4).wait().unwrap()), (1, 3, 4));
         group.submit(&pool);
+    }
+
+    #[test]
+    fn without_threads_whoever_submits_a_task_does_it() {
+        let inner = Inner { queue: Mutex::default(), wake: Condvar::new() };
+        let pool = Pool { handle: Arc::new(Handle(Arc::new(inner))), workers: 2, alone: true };
+        let here = std::thread::current().id();
+        assert_eq!(pool.submit(|_| std::thread::current().id()).wait().unwrap(), here);
+        let mut group = Group::default();
+        let jobs = [1, 2].map(|i| group.add(move |_| i));
+        group.submit(&pool);
+        assert_eq!(jobs.map(|job| job.wait().unwrap()), [1, 2]);
     }
 }

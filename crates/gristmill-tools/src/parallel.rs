@@ -22,22 +22,28 @@ pub(crate) fn map<I: Sync, T: Send>(items: &[I], job: impl Fn(&I) -> Result<T> +
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let done: Mutex<Vec<(usize, Result<T>)>> = Mutex::new(Vec::with_capacity(items.len()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while !failed.load(Relaxed) {
-                    let at = next.fetch_add(1, Relaxed);
-                    let Some(item) = items.get(at) else { break };
-                    let result = job(item);
-                    failed.fetch_or(result.is_err(), Relaxed);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
-                }
-            });
+    let work = || {
+        while !failed.load(Relaxed) {
+            let at = next.fetch_add(1, Relaxed);
+            let Some(item) = items.get(at) else { break };
+            let result = job(item);
+            failed.fetch_or(result.is_err(), Relaxed);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
         }
-    });
+    };
+    with_threads(threads, work);
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs `work` on this thread and on others, as many as can be had up to `threads` in all.
+pub(crate) fn with_threads(threads: usize, work: impl Fn() + Sync) {
+    std::thread::scope(|scope| {
+        let start = |_: &usize| std::thread::Builder::new().spawn_scoped(scope, &work).is_ok();
+        (1..threads).take_while(start).for_each(drop);
+        work();
+    });
 }
 
 #[cfg(test)]

@@ -154,8 +154,11 @@ mod cut {
                 return Some(piece);
             }
             if self.left < capacity {
-                self.next = Some(Piece(linux::map(REGION, libc::MAP_NORESERVE)?));
-                self.left = REGION;
+                // Where addresses are short (RLIMIT_AS) a region is as large as there is room for.
+                let sizes = [REGION, REGION / 16, capacity].into_iter().filter(|&size| size >= capacity);
+                let region = |size| Some((linux::map(size, libc::MAP_NORESERVE)?, size));
+                let (begin, size) = sizes.into_iter().find_map(region)?;
+                (self.next, self.left) = (Some(Piece(begin)), size);
             }
             let Piece(piece) = self.next.take()?;
             self.left -= capacity;

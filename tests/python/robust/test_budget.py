@@ -182,3 +182,45 @@ def test_ten_gigabytes_stream_within_a_budget(tmp_path: Path, mapped: str, times
     records, grown = map(int, said.split())
     assert records == 1_000 * times
     assert grown < budget + overhead, f"{grown / 1e6:.0f} MB"
+
+
+SHORT_OF_ADDRESSES = """
+import os, resource, sys
+import numpy as np
+import gristmill as gm
+
+path, left = sys.argv[1], int(sys.argv[2]) << 20
+resident = lambda: int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+gm.fill([1000], 1).numpy()
+resource.setrlimit(resource.RLIMIT_AS, (resident() + left, resource.RLIM_INFINITY))
+D = gm.data.Dataset
+for use in (
+    lambda: sum(int(b.numpy().sum()) for b in D.range(100_000).batch(1024)),
+    lambda: sum(int(v) for v in D.range(1000).map(gm.strings.as_string).map(gm.strings.length)),
+    lambda: sum(len(r.numpy()) for r in gm.data.TFRecordDataset([path] * 2).shuffle(10)),
+    lambda: gm.verify([path])["records"],
+):
+    for _ in range(2):
+        try:
+            print(use())
+        except (gm.errors.ResourceExhaustedError, MemoryError):
+            print("exhausted")
+"""
+
+
+# 20 and 40 are too little for the stack of the thread that makes elements ahead.
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("megabytes", [20, 40, 400])
+def test_without_room_for_threads_there_is_a_result_or_an_error(
+    tmp_path: Path, megabytes: int
+) -> None:
+    path = str(tmp_path / "part.tfrecord")
+    with gm.io.TFRecordWriter(path) as out:
+        for _ in range(100):
+            out.write(b"x" * 50_000)
+    status, said, errors = child.run(SHORT_OF_ADDRESSES, path, str(megabytes), timeout=60)
+    assert (status, errors) == (0, "")
+    results = ["4999950000", "2890", "10000000", "100"]
+    assert len(said.split()) == 8
+    for i, line in enumerate(said.split()):
+        assert line in (results[i // 2], "exhausted")

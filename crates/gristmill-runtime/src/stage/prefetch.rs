@@ -6,7 +6,7 @@ use crate::env::{Env, Shared};
 use crate::pool::lock;
 use crate::state::{StateReader, StateWriter};
 use crate::stats::{HeldBytes, StageStats};
-use gristmill_types::{Block, Error, Result, process};
+use gristmill_types::{Block, Error, Kind, Result, process};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -85,25 +85,29 @@ impl PrefetchStage {
         }
     }
 
-    fn start(&mut self) -> Result<()> {
-        let Some(stage) = self.input.take() else { return Ok(()) };
+    /// Starts the thread, once; if it cannot be had, that is the last outcome.
+    fn start(&mut self) {
+        let Some(stage) = self.input.take() else { return };
         self.after = Arc::new(position(&*stage));
         let (channel, shared) = (Arc::clone(&self.channel), Arc::clone(&self.env.shared));
         let ahead = Ahead { limit: self.limit, exact: self.exact() };
         let budget = usize::try_from(self.env.budget()).unwrap_or(usize::MAX);
-        let thread = std::thread::Builder::new()
-            .name("gristmill-prefetch".into())
-            .stack_size(STACK)
-            .spawn(move || {
+        let thread = std::thread::Builder::new().name("gristmill-prefetch".into()).stack_size(STACK).spawn(
+            move || {
                 drive(stage, &channel, &shared, &ahead, budget);
                 lock(&channel.queue).ended = true;
                 channel.changed.notify_all();
-            })
-            .map_err(|e| {
-                Error::new(gristmill_types::Kind::ResourceExhausted, format!("cannot start a thread: {e}"))
-            })?;
-        self.thread = Some(thread);
-        Ok(())
+            },
+        );
+        match thread {
+            Ok(thread) => self.thread = Some(thread),
+            Err(e) => {
+                let mut queue = lock(&self.channel.queue);
+                queue.blocks.push_back((Block::error(no_thread(&e)), Arc::clone(&self.after), 0));
+                queue.elements += 1;
+                queue.ended = true;
+            }
+        }
     }
 
     /// Whether the thread never runs further ahead than the user said, and then counts what the reader holds.
@@ -159,6 +163,12 @@ impl PrefetchStage {
             queue = next;
         }
     }
+}
+
+/// Why a thread cannot be started.
+fn no_thread(e: &std::io::Error) -> Error {
+    Error::new(Kind::ResourceExhausted, format!("cannot start a thread that makes elements ahead: {e}"))
+        .hint("the process may have too little memory or address space left, or too many threads (ulimit -v, ulimit -u)")
 }
 
 impl Channel {
@@ -249,11 +259,7 @@ impl Stage for PrefetchStage {
     }
 
     fn next(&mut self, want: usize) -> Option<Block> {
-        if self.input.is_some()
-            && let Err(e) = self.start()
-        {
-            return Some(Block::error(e));
-        }
+        self.start();
         if self.current.is_none() && !self.refill() {
             return None;
         }
@@ -270,7 +276,8 @@ impl Stage for PrefetchStage {
     }
 
     fn ready(&mut self, timeout: Duration) -> bool {
-        if self.start().is_err() || self.current.is_some() {
+        self.start();
+        if self.current.is_some() {
             return true;
         }
         let end = Instant::now() + timeout;

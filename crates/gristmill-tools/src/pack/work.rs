@@ -16,6 +16,7 @@ use super::options::OnError;
 use super::report::cancelled;
 use super::shard::{Chunk, Finished, ShardFile, Tally};
 use super::stage::Stage;
+use crate::parallel::with_threads;
 use crate::progress::Progress;
 
 /// Bytes of files and records that may be in flight.
@@ -105,12 +106,7 @@ pub(crate) fn run(
         broken: AtomicBool::new(false),
         error: Mutex::new(None),
     };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(|| run.work(threads));
-        }
-        run.work(threads);
-    });
+    with_threads(threads, || run.work(threads));
     if let Some(error) = locked(&run.error).take() {
         return Err(error);
     }
